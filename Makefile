@@ -1,0 +1,107 @@
+# The project's commands. Each works from a bare clone: it installs what is missing
+# (tools/setup), builds what changed, and says what it is doing.
+
+PYTHON := .venv/bin/python
+CLANG_FORMAT := clang-format-19
+CXX_FILES = $(shell find millrace -name '*.h' -o -name '*.cc')
+MAKEFLAGS += --no-print-directory
+
+# What a run may cost; `make fuzz FUZZ_SECONDS=600` changes it for once.
+FUZZ_SECONDS ?= 60
+LINT_SECONDS ?= 240
+BENCH ?= .
+
+# One line before each step; ninja says only what fails where no one watches.
+say = @echo "== $(1)"
+ninja = $(if $(MAKE_TERMOUT),,-- --quiet)
+ctest = ctest --preset $(1) --parallel $(shell nproc)
+
+.PHONY: help demo test unit asan tsan python-test bench style clang-tidy lint lint-all
+.PHONY: format fuzz golden clean setup-build setup-check
+
+help:  ## Show this list
+	@echo "Millrace: the commands of the project"
+	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' $(MAKEFILE_LIST) \
+	  | while read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
+
+demo: configure-release  ## Build, then show a pipeline: as written, rewritten, run
+	$(call say,Building Millrace (optimised))
+	@cmake --build --preset release --target millrace $(ninja)
+	$(call say,Running the demo)
+	@build/release/bin/millrace demo
+
+test: setup-check  ## Run every check there is
+	@tools/check
+
+unit: configure-dev  ## Build and run the C++ tests
+	$(call say,Building the C++ tests (GCC))
+	@cmake --build --preset dev $(ninja)
+	$(call say,Running the C++ tests)
+	@$(call ctest,dev)
+
+asan: setup-check configure-asan  ## The C++ tests, looking for memory errors
+	$(call say,Building with the address and undefined behaviour sanitizers (Clang))
+	@cmake --build --preset asan $(ninja)
+	$(call say,Running the C++ tests under them)
+	@$(call ctest,asan)
+
+tsan: setup-check configure-tsan  ## The C++ tests about threads, looking for races
+	$(call say,Building the tests about threads with the thread sanitizer (Clang))
+	@cmake --build --preset tsan $(ninja)
+	$(call say,Running them)
+	@$(call ctest,tsan)
+
+python-test: setup-check  ## The Python tests
+	$(call say,Running the Python tests)
+	@$(PYTHON) -m pytest -q
+
+bench: configure-release  ## Run the micro benchmarks, optimised (BENCH=regex)
+	$(call say,Building the benchmarks (optimised))
+	@cmake --build --preset benches $(ninja)
+	@tools/bench '$(BENCH)'
+
+style: setup-check  ## Check format, Python, and the house rules (tools/tidy.py)
+	$(call say,Checking the format of C++ and Python)
+	@$(CLANG_FORMAT) --dry-run --Werror $(CXX_FILES)
+	@$(PYTHON) -m ruff format --quiet --check . || (echo "Run: make format"; exit 1)
+	$(call say,Checking Python (ruff and mypy))
+	@$(PYTHON) -m ruff check --quiet . && $(PYTHON) -m mypy
+	$(call say,Checking the house rules)
+	@$(PYTHON) tools/tidy.py
+
+clang-tidy: setup-check configure-asan  ## clang-tidy on what changed, LINT_SECONDS long
+	$(call say,Running clang-tidy on what changed (at most $(LINT_SECONDS) s))
+	@$(PYTHON) tools/clang_tidy.py --seconds $(LINT_SECONDS)
+
+lint: style clang-tidy  ## Both of the above
+
+lint-all: style configure-asan  ## Check style; clang-tidy on all files
+	$(call say,Running clang-tidy on all files)
+	@$(PYTHON) tools/clang_tidy.py
+
+format: setup-check  ## Rewrite C++ and Python in the house format
+	$(call say,Formatting C++ and Python)
+	@$(CLANG_FORMAT) -i $(CXX_FILES)
+	@$(PYTHON) -m ruff check --quiet --select I --fix . && $(PYTHON) -m ruff format .
+
+fuzz: setup-check configure-asan  ## Run each fuzz target for FUZZ_SECONDS (60)
+	$(call say,Building the fuzz targets (Clang))
+	@cmake --build --preset fuzzers $(ninja)
+	@tools/fuzz $(FUZZ_SECONDS)
+
+golden: configure-dev  ## Rewrite the golden files from what the code says now
+	$(call say,Rewriting the golden files: review the difference like code)
+	@cmake --build --preset dev $(ninja)
+	@MILLRACE_UPDATE_GOLDEN=1 $(call ctest,dev)
+	@git status --short millrace
+
+clean:  ## Remove the build tree (the Python environment stays)
+	rm -rf build
+
+setup-build setup-check: setup-%:
+	@tools/setup $*
+
+# Configuring costs a second, and only then does a changed preset or package count.
+configure-%: setup-build
+	@mkdir -p build
+	@cmake --preset $* >build/$*.log 2>&1 || (cat build/$*.log; exit 1)

@@ -1,0 +1,7 @@
+# The architecture, in code: the layers from low to high, and what each may include.
+# A layer sees what follows USES and whatever that uses, nothing else.
+
+find_package(spdlog REQUIRED)
+
+millrace_layer(base                        LINKS spdlog::spdlog md
+    THREADS bounded_queue clock log metrics mutex thread_cells)
