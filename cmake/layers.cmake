@@ -5,3 +5,4 @@ find_package(spdlog REQUIRED)
 
 millrace_layer(base                        LINKS spdlog::spdlog md
     THREADS bounded_queue clock log metrics mutex thread_cells)
+millrace_layer(core     USES base          THREADS pool)

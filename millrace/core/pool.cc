@@ -1,0 +1,201 @@
+#include "millrace/core/pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "millrace/base/check.h"
+#include "millrace/base/mutex.h"
+#include "millrace/base/status.h"
+#include "millrace/base/text.h"
+#include "millrace/core/allocator.h"
+#include "millrace/core/buffer.h"
+
+namespace millrace::core {
+namespace {
+
+constexpr int64_t kSizeMax = int64_t{1} << 46;
+
+int64_t RoundUp(int64_t size, int64_t multiple) {
+  return (size + multiple - 1) / multiple * multiple;
+}
+
+// Rounds up to one of eight steps per power of two, so that buffers of about the same
+// size share pages and at most an eighth of a large one is unused.
+int64_t SizeClass(int64_t size) {
+  if (size <= kAlignment * 8) return RoundUp(size, kAlignment);
+  const auto power = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(size)));
+  return RoundUp(size, power / 8);
+}
+
+}  // namespace
+
+// Lives as long as the pool or any buffer from it.
+class Pool::State {
+ public:
+  State(std::unique_ptr<Allocator> allocator, const PoolOptions& options)
+      : allocator_(std::move(allocator)), options_(options) {}
+
+  ~State() { Trim(); }
+
+  absl::StatusOr<Region> Take(int64_t size) {
+    size = RoundUp(SizeClass(size), allocator_->granularity());
+    const base::MutexLock lock(&mutex_);
+    if (size > options_.budget_bytes - stats_.used_bytes) return Full(size);
+    std::optional<Region> region = Reuse(size);
+    if (!region) {
+      MakeRoom(size);
+      region = TRY(allocator_->Allocate(size));
+      CHECK_EQ(region->size, size);
+      ++stats_.allocations;
+    }
+    stats_.used_bytes += size;
+    NotePeak();
+    return *region;
+  }
+
+  void GiveBack(const Region& region, bool counted) {
+    const base::MutexLock lock(&mutex_);
+    if (counted) stats_.used_bytes -= region.size;
+    CHECK_GE(stats_.used_bytes, 0);
+    const int64_t held = stats_.used_bytes + stats_.cached_bytes;
+    if (closed_ || region.size > options_.budget_bytes - held) {
+      allocator_->Free(region);
+      return;
+    }
+    cached_[region.size].push_back(region);
+    stats_.cached_bytes += region.size;
+    NotePeak();
+  }
+
+  void Uncount(const Region& region) {
+    const base::MutexLock lock(&mutex_);
+    stats_.used_bytes -= region.size;
+    CHECK_GE(stats_.used_bytes, 0);
+  }
+
+  void Trim() {
+    const base::MutexLock lock(&mutex_);
+    DropCached(stats_.cached_bytes);
+  }
+
+  // From now on nothing is kept for reuse: the pool is gone, its buffers may not be.
+  void Close() {
+    const base::MutexLock lock(&mutex_);
+    closed_ = true;
+    DropCached(stats_.cached_bytes);
+  }
+
+  PoolStats stats() const {
+    const base::MutexLock lock(&mutex_);
+    return stats_;
+  }
+
+ private:
+  absl::Status Full(int64_t size) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return absl::ResourceExhaustedError(
+        base::StrCat("memory budget is full: ", size, " bytes wanted, ",
+                     stats_.used_bytes, " of ", options_.budget_bytes, " in use"));
+  }
+
+  void NotePeak() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const int64_t held = stats_.used_bytes + stats_.cached_bytes;
+    stats_.peak_bytes = std::max(stats_.peak_bytes, held);
+  }
+
+  // A region of this size, if one is kept.
+  std::optional<Region> Reuse(int64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto kept = cached_.find(size);
+    if (kept == cached_.end() || kept->second.empty()) return std::nullopt;
+    const Region region = kept->second.back();
+    kept->second.pop_back();
+    stats_.cached_bytes -= size;
+    ++stats_.reuses;
+    return region;
+  }
+
+  void MakeRoom(int64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const int64_t room = options_.budget_bytes - stats_.used_bytes - size;
+    if (stats_.cached_bytes > room) DropCached(stats_.cached_bytes - room);
+  }
+
+  // Frees at least `bytes` of what is kept, the largest first.
+  void DropCached(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    while (bytes > 0 && !cached_.empty()) {
+      const auto largest = std::prev(cached_.end());
+      if (largest->second.empty()) {
+        cached_.erase(largest);
+        continue;
+      }
+      const Region region = largest->second.back();
+      largest->second.pop_back();
+      stats_.cached_bytes -= region.size;
+      bytes -= region.size;
+      allocator_->Free(region);
+    }
+  }
+
+  const std::unique_ptr<Allocator> allocator_;
+  const PoolOptions options_;
+  mutable base::Mutex mutex_;
+  std::map<int64_t, std::vector<Region>> cached_ ABSL_GUARDED_BY(mutex_);
+  PoolStats stats_ ABSL_GUARDED_BY(mutex_);
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+class Pool::PooledStorage final : public Storage {
+ public:
+  PooledStorage(Region region, std::shared_ptr<State> state)
+      : Storage(region), state_(std::move(state)) {}
+
+  PooledStorage(const PooledStorage&) = delete;
+  PooledStorage& operator=(const PooledStorage&) = delete;
+
+  ~PooledStorage() override { state_->GiveBack(region(), counted_); }
+
+  void LeaveBudget() override {
+    if (counted_.exchange(false)) state_->Uncount(region());
+  }
+
+ private:
+  const std::shared_ptr<State> state_;
+  std::atomic<bool> counted_ = true;
+};
+
+Pool::Pool(std::unique_ptr<Allocator> allocator, const PoolOptions& options)
+    : state_(std::make_shared<State>(std::move(allocator), options)) {}
+
+Pool::~Pool() { state_->Close(); }
+
+absl::StatusOr<Buffer> Pool::Allocate(int64_t size) {
+  CHECK_GE(size, 0);
+  if (size == 0) return Buffer();
+  if (size > kSizeMax) {
+    return absl::ResourceExhaustedError(
+        base::StrCat("buffer is absurdly large: ", size, " bytes"));
+  }
+  const Region region = TRY(state_->Take(size));
+  return Buffer(std::make_shared<PooledStorage>(region, state_), size);
+}
+
+void Pool::Trim() { state_->Trim(); }
+
+PoolStats Pool::stats() const { return state_->stats(); }
+
+Pool& HeapPool() {
+  static Pool& pool = *new Pool(MakeHeapAllocator(), {});  // Never destroyed.
+  return pool;
+}
+
+}  // namespace millrace::core
