@@ -1,0 +1,100 @@
+// What an operator is, as far as a pipeline's graph is concerned: name, arguments,
+// traits, typing and counting rules. Its code is elsewhere (`ops`). Checking, parsing,
+// help, reference and Python methods are made from this.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+#include "millrace/base/check.h"
+#include "millrace/core/spec.h"
+#include "millrace/ir/argument_schema.h"
+#include "millrace/ir/value.h"
+
+namespace millrace::ir {
+
+// How many rows there are, as far as is known without reading.
+class Cardinality {
+ public:
+  static Cardinality Known(int64_t rows) { return {Kind::kKnown, rows}; }
+
+  static Cardinality Unknown() { return {Kind::kUnknown, 0}; }
+
+  static Cardinality Infinite() { return {Kind::kInfinite, 0}; }
+
+  bool known() const { return kind_ == Kind::kKnown; }
+
+  bool infinite() const { return kind_ == Kind::kInfinite; }
+
+  // Requires: known().
+  int64_t rows() const {
+    CHECK(known());
+    return rows_;
+  }
+
+  // "1000", "unknown", "infinite".
+  std::string ToString() const;
+
+  friend bool operator==(const Cardinality&, const Cardinality&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const Cardinality& cardinality);
+
+ private:
+  enum class Kind : uint8_t { kKnown, kUnknown, kInfinite };
+
+  Cardinality(Kind kind, int64_t rows) : kind_(kind), rows_(rows) {}
+
+  Kind kind_;
+  int64_t rows_;
+};
+
+struct OperatorTraits {
+  bool source = false;           // Has no input; reads or makes rows.
+  bool row_wise = false;         // A row out depends on one row in alone.
+  bool order_sensitive = false;  // What comes out depends on the order of the input.
+  bool across_lanes = false;     // Looks beyond a lane: the pass is then one lane.
+  bool changes_cardinality = false;  // Rows out may be fewer or more than rows in.
+  bool batching = false;             // Groups rows; what does not fill one is a tail.
+  bool reorders = false;             // Shuffles: chunks are permuted, lanes cut for it.
+  bool keeps_fields = false;  // Passes fields on; reads only what functions read.
+};
+
+struct OperatorTypes {
+  const Arguments& arguments;
+  absl::Span<const core::Spec> inputs;
+};
+
+struct OperatorSchema {
+  std::string name;
+  std::string doc;
+  int version = 1;  // Raised when results change.
+  int inputs = 1;
+  std::vector<ArgumentSchema> arguments = {};
+  OperatorTraits traits = {};
+
+  // Gives the spec of the rows that come out, or why there is none.
+  std::function<absl::StatusOr<core::Spec>(const OperatorTypes&)> infer = {};
+
+  // Gives how many rows come out.
+  std::function<Cardinality(const Arguments&, absl::Span<const Cardinality>)>
+      cardinality = {};
+
+  // Says why it changes nothing, given its arguments; empty when it does.
+  std::function<std::string(const OperatorTypes&)> noop_reason =
+      [](const OperatorTypes&) { return std::string(); };
+
+  // Whether it draws random numbers, given its arguments.
+  std::function<bool(const Arguments&)> is_random = [](const Arguments&) {
+    return false;
+  };
+
+  // Whether its nodes have call numbers of their own: sources, and what shuffles.
+  bool numbered() const { return traits.source || traits.reorders; }
+};
+
+}  // namespace millrace::ir
