@@ -7,3 +7,4 @@ millrace_layer(base                        LINKS spdlog::spdlog md
     THREADS bounded_queue clock log metrics mutex thread_cells)
 millrace_layer(core     USES base          THREADS pool)
 millrace_layer(ir       USES core)
+millrace_layer(lanes    USES ir)

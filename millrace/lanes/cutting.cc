@@ -1,0 +1,216 @@
+#include "millrace/lanes/cutting.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "millrace/base/bytes.h"
+#include "millrace/base/check.h"
+#include "millrace/base/hash.h"
+#include "millrace/base/random.h"
+#include "millrace/base/status.h"
+#include "millrace/base/text.h"
+#include "millrace/lanes/chunks.h"
+#include "millrace/lanes/manifest.h"
+
+namespace millrace::lanes {
+namespace {
+
+using base::literals::operator""_MiB;
+
+constexpr int64_t kBatchesPerLane = 32;
+constexpr int64_t kBatchesPerBucket = 64;
+constexpr int64_t kWindowsPerLane = 4;
+constexpr int64_t kLaneRowsLeast = int64_t{64} << 10;
+constexpr base::Bytes kLaneBytesLeast = 64_MiB;
+constexpr int64_t kLanesWanted = 1000;
+constexpr int64_t kLanesMax = int64_t{1} << 20;  // Keeps memory small at 2^60 rows.
+
+constexpr char kNotCounted[] = "cutting lanes: the source has no row counts";
+
+int64_t DivideUp(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
+
+// Multiplies numbers that are not negative, saturating.
+int64_t Times(int64_t a, int64_t b) {
+  int64_t product = 0;
+  const bool overflow = __builtin_mul_overflow(a, b, &product);
+  return overflow ? std::numeric_limits<int64_t>::max() : product;
+}
+
+absl::Status CheckFact(const char* name, int64_t value) {
+  if (value >= 0 && value <= kRowsMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      base::StrCat("cutting lanes: absurd ", name, ": ", value));
+}
+
+// As many rows as 64 Ki or as 64 MiB of source, whichever is less.
+int64_t LeastLaneRows(int64_t source_rows, base::Bytes source_bytes) {
+  const int64_t row_bytes = DivideUp(source_bytes.count(), source_rows);
+  if (row_bytes == 0) return kLaneRowsLeast;
+  return std::clamp<int64_t>(kLaneBytesLeast.count() / row_bytes, 1, kLaneRowsLeast);
+}
+
+// Rows per lane before rounding, as architecture.md section 3 has it under "Cutting".
+int64_t TargetRows(int64_t source_rows, base::Bytes source_bytes,
+                   const CutFacts& facts) {
+  if (source_rows == 0) return 1;
+  const int64_t target = std::max({
+      Times(kBatchesPerLane, facts.batch_rows),
+      Times(Times(kBatchesPerBucket, facts.batch_rows), facts.buckets),
+      Times(kWindowsPerLane, facts.shuffle_window),
+      LeastLaneRows(source_rows, source_bytes),
+  });
+  const int64_t reduced =
+      std::max({facts.batch_rows, facts.shuffle_window,  // Never below these.
+                DivideUp(source_rows, kLanesWanted)});
+  return std::max(std::min(target, reduced), DivideUp(source_rows, kLanesMax));
+}
+
+// A record can come from a file: its numbers are input like any other.
+absl::Status CheckRecord(const Manifest& manifest, const CutRecord& record) {
+  if (record.chunk.rows < 1 || record.chunk.bytes.count() < 1 || record.lane_rows < 1) {
+    return absl::InvalidArgumentError(base::StrCat(
+        "cutting lanes: absurd record: chunks of ", record.chunk.rows, " rows or ",
+        record.chunk.bytes.count(), " bytes, lanes of ", record.lane_rows, " rows"));
+  }
+  if (manifest.total_rows() / record.lane_rows > kLanesMax) {
+    return absl::InvalidArgumentError(
+        base::StrCat("cutting lanes: the record makes too many lanes, of ",
+                     record.lane_rows, " rows"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<CutRecord> DecideCut(const Manifest& manifest, const CutFacts& facts) {
+  TRY(Check(manifest));
+  TRY(CheckFact("batch size", facts.batch_rows));
+  TRY(CheckFact("shuffle window", facts.shuffle_window));
+  TRY(CheckFact("number of buckets", facts.buckets));
+  if (!manifest.counted()) {
+    return absl::UnimplementedError(kNotCounted);
+  }
+  CutRecord record;
+  record.shuffled = facts.shuffled;
+  record.chunk = ChooseChunkRule(manifest);
+  record.lane_rows = TargetRows(manifest.total_rows(), manifest.total_bytes(), facts);
+  record.exact_ends = facts.batch_rows > 0 && !facts.counts_change;
+  if (record.exact_ends) {
+    const int64_t batches = DivideUp(record.lane_rows, facts.batch_rows);
+    record.lane_rows = batches * facts.batch_rows;  // Below 2^61: both are checked.
+  }
+  return record;
+}
+
+absl::StatusOr<LaneList> LaneList::Cut(const Manifest& manifest,
+                                       const CutRecord& record,
+                                       const base::RandomKey& key) {
+  TRY(Check(manifest));
+  if (!record.counted || !manifest.counted()) {
+    return absl::UnimplementedError(kNotCounted);
+  }
+  TRY(CheckRecord(manifest, record));
+  ChunkTable chunks(manifest, record.chunk);
+  if (chunks.chunks() > kChunksWanted + std::ssize(manifest.splits)) {
+    return absl::InvalidArgumentError(base::StrCat(
+        "cutting lanes: the record makes too many chunks: ", chunks.chunks()));
+  }
+  return LaneList(std::move(chunks), record, key);
+}
+
+LaneList::LaneList(ChunkTable chunks, const CutRecord& record,
+                   const base::RandomKey& key)
+    : chunks_(std::move(chunks)),
+      shuffled_(record.shuffled),
+      permutation_(chunks_.chunks(), key) {
+  CutAll(record);
+}
+
+// Fills lanes one after another. A lane ends as soon as it has its rows: inside a
+// divisible chunk where ends are exact, or where what is left of the chunk would be
+// more than a whole lane; else with the chunk.
+void LaneList::CutAll(const CutRecord& record) {
+  starts_.push_back({});
+  int64_t rows = 0;  // Of the lane being filled.
+  for (int64_t place = 0; place < chunks_.chunks(); ++place) {
+    const RowRange chunk = ChunkAt(place);
+    const bool divisible = chunks_.Divisible(chunk);
+    for (int64_t offset = 0; offset < chunk.rows();) {
+      const int64_t left = chunk.rows() - offset;
+      const bool cut = divisible && left > record.lane_rows - rows &&
+                       (record.exact_ends || left > record.lane_rows);
+      const int64_t taken = cut ? record.lane_rows - rows : left;
+      offset += taken;
+      rows += taken;
+      if (rows < record.lane_rows) continue;
+      EndLane(rows, cut ? Start{place, offset} : Start{place + 1, 0});
+      rows = 0;
+    }
+  }
+  if (rows > 0) EndLane(rows, {chunks_.chunks(), 0});
+}
+
+void LaneList::EndLane(int64_t rows, Start next) {
+  rows_.push_back(rows);
+  starts_.push_back(next);
+}
+
+RowRange LaneList::ChunkAt(int64_t place) const {
+  return chunks_.Rows(shuffled_ ? permutation_.At(place) : place);
+}
+
+std::vector<RowRange> LaneList::Content(int64_t lane) const {
+  CHECK(lane >= 0 && lane < size()) << lane;
+  const Start begin = starts_[lane];
+  const Start end = starts_[lane + 1];
+  std::vector<RowRange> content;
+  for (int64_t place = begin.place; place < end.place + (end.offset > 0 ? 1 : 0);
+       ++place) {
+    RowRange rows = ChunkAt(place);
+    if (place == end.place) rows.end = rows.begin + end.offset;
+    if (place == begin.place) rows.begin += begin.offset;
+    content.push_back(rows);
+  }
+  return content;
+}
+
+base::Hash128 LaneList::ContentHash(int64_t lane) const {
+  base::Hash128 hash;
+  for (const RowRange& rows : Content(lane)) {
+    hash = base::Combine(hash, chunks_.Hash(rows));
+  }
+  return hash;
+}
+
+base::Hash128 LaneList::VersionedContentHash(int64_t lane) const {
+  base::Hash128 hash;
+  for (const RowRange& rows : Content(lane)) {
+    hash = base::Combine(hash, chunks_.VersionedHash(rows));
+  }
+  return hash;
+}
+
+std::vector<RowRange> Slice(const std::vector<RowRange>& content, int64_t begin,
+                            int64_t end) {
+  CHECK(begin >= 0 && begin <= end) << begin << " to " << end;
+  std::vector<RowRange> slice;
+  for (const RowRange& rows : content) {
+    if (end <= 0) break;
+    const int64_t from =
+        rows.begin + std::min(std::max<int64_t>(begin, 0), rows.rows());
+    const int64_t to = rows.begin + std::min(end, rows.rows());
+    if (from < to) slice.push_back({rows.split, from, to});
+    begin -= rows.rows();
+    end -= rows.rows();
+  }
+  CHECK_LE(end, 0);  // Else the lane is shorter than that.
+  return slice;
+}
+
+}  // namespace millrace::lanes
