@@ -8,3 +8,4 @@ millrace_layer(base                        LINKS spdlog::spdlog md
 millrace_layer(core     USES base          THREADS pool)
 millrace_layer(ir       USES core)
 millrace_layer(lanes    USES ir)
+millrace_layer(kernels  USES ir)

@@ -1,0 +1,350 @@
+// Arithmetic, value by value, by NumPy's rules. Integers wrap around. Division of
+// integers by zero is an error of the row; floats follow IEEE 754.
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+#include "millrace/base/check.h"
+#include "millrace/base/status.h"
+#include "millrace/core/column.h"
+#include "millrace/core/dtype.h"
+#include "millrace/ir/kernel.h"
+#include "millrace/ir/type.h"
+#include "millrace/kernels/catalog.h"
+#include "millrace/kernels/elementwise.h"
+#include "millrace/kernels/loops.h"
+#include "millrace/kernels/typing.h"
+#include "millrace/kernels/value_writer.h"
+#include "millrace/kernels/values.h"
+
+namespace millrace::kernels {
+namespace {
+
+using core::Column;
+using core::DType;
+using ir::Fails;
+using ir::KernelCall;
+using ir::KernelSchema;
+using ir::KernelTypes;
+using ir::ValueType;
+
+template <typename T>
+auto Wrap(T value) {
+  if constexpr (sizeof(T) < sizeof(uint32_t)) {
+    return static_cast<uint32_t>(value);
+  } else {
+    return static_cast<std::make_unsigned_t<T>>(value);
+  }
+}
+
+struct Sum {
+  template <typename T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(Wrap(a) + Wrap(b));
+    } else {
+      return a + b;
+    }
+  }
+};
+
+struct Difference {
+  template <typename T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(Wrap(a) - Wrap(b));
+    } else {
+      return a - b;
+    }
+  }
+};
+
+struct Product {
+  template <typename T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(Wrap(a) * Wrap(b));
+    } else {
+      return a * b;
+    }
+  }
+};
+
+// NaN wins, as in NumPy; of two that are equal, the first.
+struct Lesser {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a <= b || IsNan(a) ? a : b;
+  }
+};
+
+struct Larger {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a >= b || IsNan(a) ? a : b;
+  }
+};
+
+struct Quotient {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a / b;
+  }
+};
+
+// The remainder with the divisor's sign. Requires of integers: b is not 0.
+struct Remainder {
+  template <typename T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_unsigned_v<T>) {
+      return static_cast<T>(a % b);
+    } else if constexpr (std::is_integral_v<T>) {
+      if (b == -1) return 0;  // Where a % b would overflow.
+      const auto rest = static_cast<T>(a % b);
+      return rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
+    } else {
+      const T rest = std::fmod(a, b);
+      if (rest == 0) return std::copysign(rest, b);
+      return (rest < 0) != (b < 0) ? rest + b : rest;
+    }
+  }
+};
+
+// The quotient rounded down. Requires of integers: b is not 0.
+struct FloorQuotient {
+  template <typename T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_unsigned_v<T>) {
+      return static_cast<T>(a / b);
+    } else if constexpr (std::is_integral_v<T>) {
+      if (b == -1) return Difference()(T{0}, a);  // Wraps where a / b would overflow.
+      const auto quotient = static_cast<T>(a / b);
+      return a % b != 0 && (a < 0) != (b < 0) ? static_cast<T>(quotient - 1) : quotient;
+    } else {
+      return OfFloats(a, b);
+    }
+  }
+
+ private:
+  // Like NumPy and Python: consistent with the remainder, so that a is about
+  // floor_divide(a, b) * b + modulo(a, b) even where a / b rounds up to a whole number.
+  template <typename T>
+  static T OfFloats(T a, T b) {
+    if (b == 0) return a / b;
+    const T rest = std::fmod(a, b);
+    T quotient = (a - rest) / b;
+    if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
+    if (quotient == 0) return std::copysign(T{0}, a / b);
+    const T floor = std::floor(quotient);
+    return quotient - floor > T{0.5} ? floor + 1 : floor;
+  }
+};
+
+struct Opposite {
+  template <typename T>
+  T operator()(T a) const {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(0U - Wrap(a));
+    } else {
+      return -a;
+    }
+  }
+};
+
+struct Magnitude {
+  template <typename T>
+  T operator()(T a) const {
+    if constexpr (std::is_unsigned_v<T>) {
+      return a;
+    } else if constexpr (std::is_integral_v<T>) {
+      return a < 0 ? Opposite()(a) : a;
+    } else {
+      return std::abs(a);
+    }
+  }
+};
+
+struct SquareRoot {
+  template <typename T>
+  T operator()(T a) const {
+    return std::sqrt(a);
+  }
+};
+
+// Calls `visit.template operator()<T>()` with the C++ type of a numeric type.
+template <typename Visit>
+absl::StatusOr<Column> VisitNumeric(DType dtype, Visit&& visit) {
+  CHECK(core::IsNumeric(dtype)) << dtype;
+  return core::VisitDType(dtype, [&]<typename T>() {
+    using Number = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+    return visit.template operator()<Number>();  // Never for bool: it is no number.
+  });
+}
+
+template <typename Function>
+absl::StatusOr<Column> RunUnary(const KernelCall& call) {
+  return VisitNumeric(call.type.dtype, [&]<typename T>() {
+    const auto loop = [](absl::Span<const Values> operands, int64_t count,
+                         ValueWriter& out) {
+      return UnaryLoop<T, T>(operands, count, out, Function());
+    };
+    return Elementwise(call, std::array{call.type.dtype}, loop);
+  });
+}
+
+template <typename Function>
+absl::StatusOr<Column> RunBinary(const KernelCall& call) {
+  return VisitNumeric(call.type.dtype, [&]<typename T>() {
+    const auto loop = [](absl::Span<const Values> operands, int64_t count,
+                         ValueWriter& out) {
+      return BinaryLoop<T, T, T>(operands, count, out, Function());
+    };
+    return Elementwise(call, std::array{call.type.dtype, call.type.dtype}, loop);
+  });
+}
+
+// Of integers, an error where the divisor is 0.
+template <typename Function>
+absl::StatusOr<Column> RunDivision(const KernelCall& call) {
+  if (!core::IsInteger(call.type.dtype)) return RunBinary<Function>(call);
+  return VisitNumeric(call.type.dtype, [&]<typename T>() -> absl::StatusOr<Column> {
+    if constexpr (!std::is_integral_v<T>) {
+      return RunBinary<Function>(call);
+    } else {
+      const auto loop = [](absl::Span<const Values> operands, int64_t count,
+                           ValueWriter& out) {
+        const auto allowed = [](T, T divisor) { return divisor != 0; };
+        return CheckedBinaryLoop<T>(operands, count, out, allowed, Function());
+      };
+      return Elementwise(call, std::array{call.type.dtype, call.type.dtype}, loop,
+                         "division by zero");
+    }
+  });
+}
+
+absl::StatusOr<ValueType> InferNumbers(const KernelTypes& types) {
+  return MeetNumbers(types.operands);
+}
+
+// As numbers, but integers become float64.
+absl::StatusOr<ValueType> InferFloats(const KernelTypes& types) {
+  ValueType met = TRY(MeetNumbers(types.operands));
+  if (core::IsInteger(met.dtype)) met.dtype = DType::kFloat64;
+  return met;
+}
+
+KernelSchema Binary(std::string name, std::string doc, std::string of_a,
+                    std::string of_b) {
+  return {.name = std::move(name),
+          .doc = std::move(doc),
+          .operands = {{"a", std::move(of_a)}, {"b", std::move(of_b)}},
+          .promotes = true,
+          .fails = Fails::kOnUnknownShapes,
+          .infer = InferNumbers};
+}
+
+KernelSchema Unary(std::string name, std::string doc) {
+  return {.name = std::move(name),
+          .doc = std::move(doc),
+          .operands = {{"x", "Numbers of any shape."}},
+          .infer = InferNumbers};
+}
+
+}  // namespace
+
+KernelSchema AddKernel() {
+  KernelSchema schema = Binary("add", "Adds numbers; integers wrap around.", "Numbers.",
+                               "Numbers, broadcast against a.");
+  schema.run = RunBinary<Sum>;
+  return schema;
+}
+
+KernelSchema SubtractKernel() {
+  KernelSchema schema = Binary("subtract", "Subtracts b from a; integers wrap around.",
+                               "Numbers.", "Numbers, broadcast against a.");
+  schema.run = RunBinary<Difference>;
+  return schema;
+}
+
+KernelSchema MultiplyKernel() {
+  KernelSchema schema = Binary("multiply", "Multiplies numbers; integers wrap around.",
+                               "Numbers.", "Numbers, broadcast against a.");
+  schema.run = RunBinary<Product>;
+  return schema;
+}
+
+KernelSchema DivideKernel() {
+  KernelSchema schema = Binary("divide",
+                               "Divides a by b; integers give float64, and division by "
+                               "zero an infinity or NaN.",
+                               "The dividend.", "The divisor.");
+  schema.infer = InferFloats;
+  schema.run = RunBinary<Quotient>;
+  return schema;
+}
+
+KernelSchema FloorDivideKernel() {
+  KernelSchema schema = Binary("floor_divide",
+                               "Divides a by b and rounds down; dividing an integer by "
+                               "zero is an error of the row.",
+                               "The dividend.", "The divisor.");
+  schema.fails = Fails::kOnData;
+  schema.run = RunDivision<FloorQuotient>;
+  return schema;
+}
+
+KernelSchema ModuloKernel() {
+  KernelSchema schema = Binary("modulo",
+                               "Gives the rest of floor_divide, which has the sign of "
+                               "b; an integer modulo zero is an error of the row.",
+                               "The dividend.", "The divisor.");
+  schema.fails = Fails::kOnData;
+  schema.run = RunDivision<Remainder>;
+  return schema;
+}
+
+KernelSchema NegateKernel() {
+  KernelSchema schema = Unary("negate", "Changes the sign; integers wrap around.");
+  schema.run = RunUnary<Opposite>;
+  return schema;
+}
+
+KernelSchema AbsoluteKernel() {
+  KernelSchema schema = Unary(
+      "absolute", "Gives the distance from 0; the least signed integer stays itself.");
+  schema.run = RunUnary<Magnitude>;
+  return schema;
+}
+
+KernelSchema MinimumKernel() {
+  KernelSchema schema =
+      Binary("minimum", "Gives the lesser of two numbers; NaN where one of them is.",
+             "Numbers.", "Numbers, broadcast against a.");
+  schema.run = RunBinary<Lesser>;
+  return schema;
+}
+
+KernelSchema MaximumKernel() {
+  KernelSchema schema =
+      Binary("maximum", "Gives the larger of two numbers; NaN where one of them is.",
+             "Numbers.", "Numbers, broadcast against a.");
+  schema.run = RunBinary<Larger>;
+  return schema;
+}
+
+KernelSchema SqrtKernel() {
+  KernelSchema schema = Unary(
+      "sqrt", "Gives the square root; integers give float64, negative numbers NaN.");
+  schema.infer = InferFloats;
+  schema.run = RunUnary<SquareRoot>;
+  return schema;
+}
+
+}  // namespace millrace::kernels

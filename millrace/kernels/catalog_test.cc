@@ -1,0 +1,84 @@
+#include "millrace/kernels/catalog.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "millrace/ir/argument_schema.h"
+#include "millrace/ir/catalog.h"
+#include "millrace/ir/infix.h"
+#include "millrace/ir/kernel.h"
+#include "millrace/kernels/call_kernel.h"
+
+namespace millrace::kernels {
+namespace {
+
+bool IsSentence(const std::string& text) {
+  return !text.empty() && std::isupper(static_cast<unsigned char>(text[0])) != 0 &&
+         text.back() == '.';
+}
+
+TEST(CatalogTest, HoldsEveryKernelOfTheList) {
+  std::vector<std::string> names;
+  for (const auto& [name, kernel] : AllKernels().kernels()) names.push_back(name);
+  EXPECT_THAT(
+      names,
+      testing::ElementsAre(
+          "absolute", "add", "all", "and", "any", "at", "byte_length", "cast",
+          "contains", "divide", "ends_with", "equal", "floor_divide", "greater",
+          "greater_equal", "integers", "length", "less", "less_equal", "lower", "max",
+          "maximum", "mean", "min", "minimum", "modulo", "multiply", "negate", "normal",
+          "not", "not_equal", "or", "reshape", "shape", "slice", "sqrt", "starts_with",
+          "subtract", "sum", "text_join", "text_slice", "to_text", "uniform", "where"));
+}
+
+TEST(CatalogTest, HoldsWhatTheTextFormWritesBetweenOperands) {
+  for (const ir::Infix& infix : ir::kInfix) {
+    const auto found = AllKernels().FindKernel(infix.kernel);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ((*found)->operands.size(), 2U) << infix.kernel;
+    EXPECT_TRUE((*found)->arguments.empty()) << infix.kernel;
+  }
+}
+
+TEST(CatalogTest, DescribesEveryKernelOperandAndArgument) {
+  for (const auto& [name, kernel] : AllKernels().kernels()) {
+    EXPECT_EQ(name, kernel.name);
+    EXPECT_TRUE(IsSentence(kernel.doc)) << name << ": " << kernel.doc;
+    EXPECT_GE(kernel.version, 1) << name;
+    EXPECT_FALSE(kernel.operands.empty()) << name;
+    std::set<std::string> names;
+    for (const ir::OperandSchema& operand : kernel.operands) {
+      EXPECT_TRUE(IsSentence(operand.doc)) << name << "." << operand.name;
+      EXPECT_TRUE(names.insert(operand.name).second) << name << "." << operand.name;
+    }
+    for (const ir::ArgumentSchema& argument : kernel.arguments) {
+      EXPECT_TRUE(IsSentence(argument.doc)) << name << "." << argument.name;
+      EXPECT_TRUE(names.insert(argument.name).second) << name << "." << argument.name;
+    }
+  }
+}
+
+TEST(CatalogTest, HasDefaultsThatItsOwnRulesAccept) {
+  for (const auto& [name, kernel] : AllKernels().kernels()) {
+    std::vector<ir::ArgumentSchema> optional;
+    for (const ir::ArgumentSchema& argument : kernel.arguments) {
+      if (argument.default_value) optional.push_back(argument);
+    }
+    EXPECT_TRUE(ir::CheckArguments(optional, {}).ok()) << name;
+  }
+}
+
+TEST(CatalogTest, SuggestsTheKernelThatWasMeant) {
+  EXPECT_THAT(AllKernels().FindKernel("multiplly").status().ToString(),
+              testing::HasSubstr("did you mean multiply?"));
+}
+
+}  // namespace
+}  // namespace millrace::kernels

@@ -1,0 +1,484 @@
+// What every kernel in the catalog must hold to, on random operands of every type it
+// takes, of shapes known and unknown, in every layout:
+//   - the inferred type admits the result (CallKernel checks it);
+//   - a row's result depends on that row alone: whole blocks and single rows agree;
+//   - it does not depend on the layout, on how much was known of the shapes, or on
+//     whether an operand was constant;
+//   - an error is about the first row that fails, and comes only where `fails` says so.
+// A kernel without a line in Examples() fails, so that a new one is not forgotten.
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "millrace/base/random.h"
+#include "millrace/base/text.h"
+#include "millrace/core/block.h"
+#include "millrace/core/column.h"
+#include "millrace/core/dtype.h"
+#include "millrace/core/pool.h"
+#include "millrace/core/shape.h"
+#include "millrace/core/tensor.h"
+#include "millrace/ir/kernel.h"
+#include "millrace/ir/type.h"
+#include "millrace/ir/value.h"
+#include "millrace/kernels/call_kernel.h"
+
+namespace millrace::kernels {
+namespace {
+
+using base::Generator;
+using core::Column;
+using core::DType;
+using core::Shape;
+using core::Tensor;
+using core::Tensors;
+
+constexpr int kRounds = 10;
+
+// --- Examples: what to call each kernel with ---
+
+enum class Kind : uint8_t { kNumber, kBool, kNumberOrBool, kText, kAny, kInteger };
+
+struct Example {
+  std::vector<Kind> operands;
+  ir::Arguments arguments = {};
+  std::vector<size_t> scalars = {};  // Operands that have no axes.
+};
+
+std::vector<Example> CastExamples() {
+  std::vector<Example> examples;
+  for (const DType dtype : core::kAllDTypes) {
+    const Kind from = core::IsVariable(dtype) ? Kind::kText : Kind::kNumberOrBool;
+    examples.push_back(
+        {.operands = {from},
+         .arguments = {{"dtype", ir::Value(std::string(core::Name(dtype)))}}});
+  }
+  return examples;
+}
+
+std::vector<Example> ReduceExamples(Kind kind) {
+  std::vector<Example> examples = {{.operands = {kind}},
+                                   {.operands = {kind}, .arguments = {{"axis", 0}}},
+                                   {.operands = {kind}, .arguments = {{"axis", -1}}}};
+  for (Example example : std::vector<Example>(examples)) {
+    example.arguments.Set("keep_axis", true);
+    examples.push_back(std::move(example));
+  }
+  return examples;
+}
+
+std::vector<Example> SliceExamples() {
+  std::vector<Example> examples;
+  for (const int axis : {0, -1}) {
+    for (const int step : {1, 2, -1}) {
+      examples.push_back(
+          {.operands = {Kind::kAny}, .arguments = {{"axis", axis}, {"step", step}}});
+    }
+    examples.push_back({.operands = {Kind::kAny},
+                        .arguments = {{"axis", axis}, {"start", 1}, {"stop", -1}}});
+  }
+  return examples;
+}
+
+std::vector<Example> DrawExamples(Kind kind) {
+  std::vector<Example> examples = {{.operands = {kind, kind}, .scalars = {0, 1}}};
+  examples.push_back({.operands = {kind, kind},
+                      .arguments = {{"shape", ir::List{2, 3}}},
+                      .scalars = {0, 1}});
+  return examples;
+}
+
+std::map<std::string, std::vector<Example>, std::less<>> Examples() {
+  const std::vector<Example> arithmetic = {{.operands = {Kind::kNumber, Kind::kNumber}},
+                                           {.operands = {Kind::kBool, Kind::kNumber}}};
+  const std::vector<Example> compare = {
+      {.operands = {Kind::kNumberOrBool, Kind::kNumberOrBool}},
+      {.operands = {Kind::kText, Kind::kText}}};
+  const std::vector<Example> number = {{.operands = {Kind::kNumber}}};
+  const std::vector<Example> any = {{.operands = {Kind::kAny}}};
+  const std::vector<Example> text = {{.operands = {Kind::kText}}};
+  const std::vector<Example> texts = {{.operands = {Kind::kText, Kind::kText}}};
+  const std::vector<Example> bools = {{.operands = {Kind::kBool, Kind::kBool}}};
+  return {
+      {"add", arithmetic},
+      {"subtract", arithmetic},
+      {"multiply", arithmetic},
+      {"divide", arithmetic},
+      {"floor_divide", arithmetic},
+      {"modulo", arithmetic},
+      {"minimum", arithmetic},
+      {"maximum", arithmetic},
+      {"negate", number},
+      {"absolute", number},
+      {"sqrt", number},
+      {"equal", compare},
+      {"not_equal", compare},
+      {"less", compare},
+      {"less_equal", compare},
+      {"greater", compare},
+      {"greater_equal", compare},
+      {"and", bools},
+      {"or", bools},
+      {"not", {{.operands = {Kind::kBool}}}},
+      {"cast", CastExamples()},
+      {"at",
+       {{.operands = {Kind::kAny, Kind::kInteger}, .scalars = {1}},
+        {.operands = {Kind::kAny, Kind::kInteger},
+         .arguments = {{"axis", -1}},
+         .scalars = {1}}}},
+      {"slice", SliceExamples()},
+      {"shape", any},
+      {"length", any},
+      {"reshape",
+       {{.operands = {Kind::kAny}, .arguments = {{"shape", ir::List{-1}}}},
+        {.operands = {Kind::kAny}, .arguments = {{"shape", ir::List{2, -1}}}}}},
+      {"sum", ReduceExamples(Kind::kNumberOrBool)},
+      {"mean", ReduceExamples(Kind::kNumberOrBool)},
+      {"min", ReduceExamples(Kind::kNumberOrBool)},
+      {"max", ReduceExamples(Kind::kNumberOrBool)},
+      {"any", ReduceExamples(Kind::kBool)},
+      {"all", ReduceExamples(Kind::kBool)},
+      {"where",
+       {{.operands = {Kind::kBool, Kind::kNumberOrBool, Kind::kNumberOrBool}},
+        {.operands = {Kind::kBool, Kind::kText, Kind::kText}}}},
+      {"byte_length", text},
+      {"text_join", {texts[0], {.operands = {Kind::kText, Kind::kText, Kind::kText}}}},
+      {"text_slice",
+       {{.operands = {Kind::kText}, .arguments = {{"start", 1}}},
+        {.operands = {Kind::kText}, .arguments = {{"stop", -1}}}}},
+      {"starts_with", texts},
+      {"ends_with", texts},
+      {"contains", texts},
+      {"lower", text},
+      {"to_text", {{.operands = {Kind::kNumberOrBool}}}},
+      {"uniform", DrawExamples(Kind::kNumber)},
+      {"integers", DrawExamples(Kind::kInteger)},
+      {"normal", DrawExamples(Kind::kNumber)},
+  };
+}
+
+std::vector<DType> TypesOf(Kind kind) {
+  std::vector<DType> types;
+  std::ranges::copy_if(core::kAllDTypes, std::back_inserter(types), [&](DType dtype) {
+    switch (kind) {
+      case Kind::kNumber:
+        return core::IsNumeric(dtype);
+      case Kind::kBool:
+        return dtype == DType::kBool;
+      case Kind::kNumberOrBool:
+        return !core::IsVariable(dtype);
+      case Kind::kText:
+        return core::IsVariable(dtype);
+      case Kind::kAny:
+        return true;
+      case Kind::kInteger:
+        return core::IsInteger(dtype);
+    }
+    return false;
+  });
+  return types;
+}
+
+// --- Random operands ---
+
+template <typename T>
+T RandomNumber(Generator& random) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return random.Integer(0, 2) == 0;
+  } else if constexpr (std::is_integral_v<T>) {
+    const int64_t choice = random.Integer(0, 12);
+    if (choice == 10) return std::numeric_limits<T>::max();
+    if (choice == 11) return std::numeric_limits<T>::min();
+    return static_cast<T>(choice > 6 ? -(choice - 6) : choice);
+  } else {
+    const int64_t choice = random.Integer(0, 12);
+    if (choice == 10) return static_cast<T>(std::numeric_limits<float>::infinity());
+    if (choice == 11) return static_cast<T>(std::numeric_limits<float>::quiet_NaN());
+    return static_cast<T>(static_cast<float>(random.Uniform(-4, 8)));
+  }
+}
+
+Tensor RandomTensor(DType dtype, const Shape& shape, Generator& random) {
+  const int64_t count = shape.Count();
+  if (core::IsVariable(dtype)) {
+    const std::vector<std::string> some = {"", "a", "ab", "B\xC3\xBC", "cab"};
+    std::vector<std::string> texts;
+    for (int64_t i = 0; i < count; ++i) texts.push_back(some[random.Integer(0, 5)]);
+    const bool spoilt = dtype == DType::kBytes && random.Integer(0, 20) == 0;
+    if (spoilt && count > 0) texts.back() = "\xFF";
+    return Tensor::FromTexts(texts, shape, dtype);
+  }
+  return core::VisitDType(dtype, [&]<typename T>() {
+    const auto values = std::make_unique<T[]>(count);
+    for (int64_t i = 0; i < count; ++i) values[i] = RandomNumber<T>(random);
+    return Tensor::FromValues<T>(absl::MakeConstSpan(values.get(), count), shape);
+  });
+}
+
+// A shape that can be broadcast to `shape`: leading axes dropped, others made 1.
+Shape Narrowed(const Shape& shape, Generator& random) {
+  std::vector<int64_t> sizes(shape.sizes().begin(), shape.sizes().end());
+  if (random.Integer(0, 3) == 0) {
+    sizes.erase(sizes.begin(), sizes.begin() + random.Integer(0, sizes.size() + 1));
+  }
+  for (int64_t& size : sizes) size = random.Integer(0, 4) == 0 ? 1 : size;
+  return Shape(sizes);
+}
+
+// Shapes of the rows: all the same, of one rank, or anything.
+std::vector<Shape> RandomShapes(int64_t rows, Generator& random) {
+  const int64_t alike = random.Integer(0, 3);
+  std::vector<Shape> shapes;
+  for (int64_t row = 0; row < rows; ++row) {
+    std::vector<int64_t> sizes(row > 0 && alike > 0 ? shapes[0].rank()
+                                                    : random.Integer(0, 4));
+    for (int64_t& size : sizes)
+      size = random.Integer(0, 12) == 0 ? 0 : random.Integer(1, 4);
+    shapes.push_back(row > 0 && alike == 2 ? shapes[0] : Shape(sizes));
+  }
+  return shapes;
+}
+
+// Forgets part of what is known of a shape.
+Shape Loosened(const Shape& shape, Generator& random) {
+  const int64_t how = random.Integer(0, 4);
+  if (how == 0 || !shape.ranked()) return Shape::Unranked();
+  std::vector<int64_t> sizes(shape.sizes().begin(), shape.sizes().end());
+  for (int64_t& size : sizes) {
+    if (how == 1 && random.Integer(0, 2) == 0) size = core::kUnknownSize;
+  }
+  return Shape(sizes);
+}
+
+// Operands as tensors, before they get a layout.
+struct Operands {
+  int64_t rows = 1;
+  std::vector<Tensors> tensors = {};  // Of constants, one.
+  std::vector<bool> constant = {};
+};
+
+Operands RandomOperands(const Example& example, DType first, Generator& random) {
+  Operands operands = {.rows = random.Integer(1, 5)};
+  const std::vector<Shape> shapes = RandomShapes(operands.rows, random);
+  for (size_t i = 0; i < example.operands.size(); ++i) {
+    const std::vector<DType> types = TypesOf(example.operands[i]);
+    const DType dtype =
+        i == 0 ? first : types[random.Integer(0, static_cast<int64_t>(types.size()))];
+    const bool scalar = std::ranges::count(example.scalars, i) > 0;
+    const bool constant = random.Integer(0, 4) == 0;
+    Tensors tensors;
+    for (int64_t row = 0; row < (constant ? 1 : operands.rows); ++row) {
+      const Shape shape = scalar ? Shape() : Narrowed(shapes[row], random);
+      tensors.push_back(
+          RandomTensor(dtype, constant && i > 0 ? Shape() : shape, random));
+    }
+    operands.tensors.push_back(std::move(tensors));
+    operands.constant.push_back(constant);
+  }
+  return operands;
+}
+
+// --- Calling ---
+
+class Caller {
+ public:
+  Caller(std::string kernel, ir::Arguments arguments, Operands operands)
+      : kernel_(std::move(kernel)),
+        arguments_(std::move(arguments)),
+        operands_(std::move(operands)),
+        block_(BlockOf(operands_.rows)) {}
+
+  // All rows, each operand in one of its layouts, of the types given.
+  absl::StatusOr<Column> Whole(const std::vector<ir::ValueType>& types,
+                               Generator& random) const {
+    return Call(InputsOf(types, random), block_);
+  }
+
+  // The same with every constant written out for each row.
+  absl::StatusOr<Column> WithoutConstants(const std::vector<ir::ValueType>& types,
+                                          Generator& random) const {
+    std::vector<Input> inputs = InputsOf(types, random);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!operands_.constant[i]) continue;
+      inputs[i].operand = {.column = *Column::Repeat(operands_.tensors[i][0],
+                                                     operands_.rows, core::HeapPool())};
+    }
+    return Call(inputs, block_);
+  }
+
+  absl::StatusOr<Column> OneRow(const std::vector<ir::ValueType>& types, int64_t row,
+                                Generator& random) const {
+    std::vector<Input> inputs = InputsOf(types, random);
+    for (Input& input : inputs) {
+      if (!input.operand.constant) {
+        input.operand.column = input.operand.column.Slice(row, 1);
+      }
+    }
+    return Call(inputs, block_.Slice(row, 1));
+  }
+
+  // The closest types that admit the operands.
+  std::vector<ir::ValueType> Types() const {
+    std::vector<ir::ValueType> types;
+    for (const Tensors& tensors : operands_.tensors) {
+      types.push_back(TypeOf(Column::OfTensors(tensors[0].dtype(), tensors)));
+    }
+    return types;
+  }
+
+  bool all_constant() const {
+    return std::ranges::all_of(operands_.constant,
+                               [](bool constant) { return constant; });
+  }
+
+ private:
+  static core::Block BlockOf(int64_t rows) {
+    std::vector<core::RowId> ids;
+    for (int64_t row = 0; row < rows; ++row) {
+      ids.push_back({3, static_cast<uint64_t>(row)});
+    }
+    const core::Block block(rows, core::FieldNames{}, {});
+    return block.WithIds(*core::IdColumn(ids, core::HeapPool()));
+  }
+
+  std::vector<Input> InputsOf(const std::vector<ir::ValueType>& types,
+                              Generator& random) const {
+    std::vector<Input> inputs;
+    for (size_t i = 0; i < types.size(); ++i) {
+      std::vector<Column> layouts = Layouts(operands_.tensors[i]);
+      const auto choice = random.Integer(0, static_cast<int64_t>(layouts.size()));
+      inputs.push_back({.operand = {.column = std::move(layouts[choice]),
+                                    .constant = operands_.constant[i]},
+                        .type = types[i]});
+    }
+    return inputs;
+  }
+
+  absl::StatusOr<Column> Call(const std::vector<Input>& inputs,
+                              const core::Block& block) const {
+    const ir::Draws draws = {.key = base::RandomKey(1, 2, 3), .rows = &block};
+    const bool random = (*AllKernels().FindKernel(kernel_))->random;
+    return CallKernel(kernel_, inputs, arguments_, random ? &draws : nullptr);
+  }
+
+  const std::string kernel_;
+  const ir::Arguments arguments_;
+  const Operands operands_;
+  const core::Block block_;
+};
+
+// --- The checks ---
+
+class ConformanceTest : public testing::TestWithParam<std::string> {
+ protected:
+  const ir::KernelSchema& kernel() const {
+    return **AllKernels().FindKernel(GetParam());
+  }
+
+  // Whether it may fail on rows of these types.
+  bool MayFail(const std::vector<ir::ValueType>& types) const {
+    if (kernel().fails != ir::Fails::kOnUnknownShapes) {
+      return kernel().fails == ir::Fails::kOnData;
+    }
+    return !std::ranges::all_of(
+        types, [](const ir::ValueType& type) { return type.shape.IsKnown(); });
+  }
+
+  void CheckResult(const Caller& caller, const std::vector<ir::ValueType>& types,
+                   const Column& whole, Generator& random) const {
+    const absl::StatusOr<Column> again = caller.Whole(types, random);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_TRUE(core::SameRows(*again, whole)) << Shown(*again) << "\n" << Shown(whole);
+    for (int64_t row = 0; row < whole.rows(); ++row) {
+      const absl::StatusOr<Column> alone = caller.OneRow(types, row, random);
+      ASSERT_TRUE(alone.ok()) << alone.status();
+      EXPECT_TRUE(core::SameRows(*alone, whole.Slice(row, 1)))
+          << "row " << row << " alone: " << Shown(*alone) << "\n"
+          << Shown(whole);
+    }
+    if (caller.all_constant() && !kernel().random) return;
+    const absl::StatusOr<Column> repeated = caller.WithoutConstants(types, random);
+    ASSERT_TRUE(repeated.ok()) << repeated.status();
+    EXPECT_TRUE(core::SameRows(*repeated, whole)) << Shown(*repeated);
+  }
+
+  void CheckFailure(const Caller& caller, const std::vector<ir::ValueType>& types,
+                    const absl::Status& error, int64_t rows, Generator& random) const {
+    EXPECT_EQ(error.code(), absl::StatusCode::kDataLoss) << error;
+    EXPECT_TRUE(MayFail(types)) << "`fails` does not say so: " << error;
+    for (int64_t row = 0; row < rows; ++row) {
+      const absl::StatusOr<Column> alone = caller.OneRow(types, row, random);
+      if (alone.ok()) continue;
+      const std::string message(alone.status().message());
+      ASSERT_THAT(message, testing::StartsWith("row 0: "));
+      EXPECT_EQ(std::string(error.message()),
+                base::StrCat("row ", row, message.substr(5)));
+      return;
+    }
+    ADD_FAILURE() << "no row fails alone, but together: " << error;
+  }
+
+  // Tells whether the kernel accepted the types and computed something.
+  bool CheckRound(const Example& example, DType dtype, Generator& random) const {
+    Operands operands = RandomOperands(example, dtype, random);
+    const Caller caller(GetParam(), example.arguments, operands);
+    std::vector<ir::ValueType> types = caller.Types();
+    for (ir::ValueType& type : types) type.shape = Loosened(type.shape, random);
+    const absl::StatusOr<Column> whole = caller.Whole(types, random);
+    if (whole.ok()) {
+      CheckResult(caller, types, *whole, random);
+      return true;
+    }
+    if (whole.status().code() == absl::StatusCode::kInvalidArgument) return false;
+    const int64_t rows = caller.all_constant() ? 1 : operands.rows;
+    CheckFailure(caller, types, whole.status(), rows, random);
+    return false;
+  }
+};
+
+TEST_P(ConformanceTest, HoldsToTheContractOfKernels) {
+  const auto examples = Examples();
+  const auto found = examples.find(GetParam());
+  ASSERT_TRUE(found != examples.end())
+      << "The kernel " << GetParam()
+      << " has no example: add a line to Examples() in conformance_test.cc.";
+  Generator random(base::RandomKey(2024, 11, 15), {});
+  for (const Example& example : found->second) {
+    int computed = 0;
+    for (const DType dtype : TypesOf(example.operands[0])) {
+      for (int round = 0; round < kRounds; ++round) {
+        SCOPED_TRACE(testing::Message()
+                     << GetParam() << " of " << dtype << ", round " << round);
+        computed += CheckRound(example, dtype, random) ? 1 : 0;
+        if (HasFailure()) return;
+      }
+    }
+    EXPECT_GT(computed, 0) << "no round of this example was well typed";
+  }
+}
+
+std::vector<std::string> KernelNames() {
+  std::vector<std::string> names;
+  for (const auto& [name, kernel] : AllKernels().kernels()) names.push_back(name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryKernel, ConformanceTest, testing::ValuesIn(KernelNames()),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace millrace::kernels

@@ -1,0 +1,36 @@
+#include "millrace/kernels/elementwise.h"
+
+#include <cstddef>
+#include <string_view>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+#include "millrace/base/check.h"
+#include "millrace/base/status.h"
+#include "millrace/core/column.h"
+#include "millrace/core/dtype.h"
+#include "millrace/ir/kernel.h"
+#include "millrace/kernels/broadcast.h"
+#include "millrace/kernels/convert.h"
+#include "millrace/kernels/walk.h"
+
+namespace millrace::kernels {
+
+absl::StatusOr<core::Column> Elementwise(const ir::KernelCall& call,
+                                         absl::Span<const core::DType> dtypes,
+                                         Loop loop, std::string_view failure) {
+  CHECK_EQ(dtypes.size(), call.operands.size());
+  absl::InlinedVector<ir::Operand, 3> operands(call.operands.begin(),
+                                               call.operands.end());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (core::IsVariable(dtypes[i])) continue;
+    operands[i].column = TRY(Convert(operands[i].column, dtypes[i], call.pool));
+  }
+  return Broadcast(call.rows, operands,
+                   {.dtype = call.type.dtype, .loop = loop, .failure = failure},
+                   call.pool);
+}
+
+}  // namespace millrace::kernels

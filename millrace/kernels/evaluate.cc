@@ -1,0 +1,176 @@
+#include "millrace/kernels/evaluate.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "millrace/base/check.h"
+#include "millrace/base/random.h"
+#include "millrace/base/status.h"
+#include "millrace/core/block.h"
+#include "millrace/core/column.h"
+#include "millrace/core/copy_rows.h"
+#include "millrace/core/pool.h"
+#include "millrace/ir/expression.h"
+#include "millrace/ir/kernel.h"
+#include "millrace/ir/type.h"
+#include "millrace/kernels/value_writer.h"
+
+namespace millrace::kernels {
+namespace {
+
+using core::Column;
+using ir::Operand;
+using ir::Term;
+using ir::TermId;
+
+class Evaluation {
+ public:
+  Evaluation(const ir::Expression& expression, const core::Block& rows,
+             const DrawScope& scope, core::Pool& pool)
+      : expression_(expression),
+        rows_(rows),
+        scope_(scope),
+        pool_(pool),
+        values_(expression.terms().size()),
+        last_use_(LastUses()) {
+    CHECK(rows.has_ids() || !expression.IsRandom()) << "random without identities";
+  }
+
+  absl::StatusOr<std::vector<Column>> Run() {
+    for (size_t i = 0; i < values_.size(); ++i) {
+      values_[i] = TRY(Compute(expression_.terms()[i]));
+      FreeAfter(i);
+    }
+    std::vector<Column> results;
+    for (const ir::Result& result : expression_.results()) {
+      results.push_back(TRY(ForEachRow(*values_[static_cast<size_t>(result.term)])));
+    }
+    return results;
+  }
+
+ private:
+  // The last term that needs each term; results are needed to the end.
+  std::vector<size_t> LastUses() const {
+    std::vector<size_t> last(values_.size());
+    for (size_t i = 0; i < values_.size(); ++i) {
+      for (const TermId operand : expression_.terms()[i].operands) {
+        last[static_cast<size_t>(operand)] = i;
+      }
+    }
+    for (const ir::Result& result : expression_.results()) {
+      last[static_cast<size_t>(result.term)] = values_.size();
+    }
+    return last;
+  }
+
+  void FreeAfter(size_t term) {
+    for (const TermId operand : expression_.terms()[term].operands) {
+      const auto place = static_cast<size_t>(operand);
+      if (last_use_[place] == term) values_[place].reset();
+    }
+  }
+
+  absl::StatusOr<Operand> Compute(const Term& term) {
+    switch (term.kind) {
+      case Term::Kind::kField:
+        return ReadField(term);
+      case Term::Kind::kLiteral:
+        return Operand{
+            .column = TRY(core::FromRows(term.type.dtype, {term.literal}, pool_)),
+            .constant = true};
+      case Term::Kind::kCall:
+        break;
+    }
+    absl::StatusOr<Operand> result = Call(term);
+    if (!result.ok()) return base::Annotate(result.status(), term.kernel->name);
+    return result;
+  }
+
+  Operand ReadField(const Term& term) const {
+    const Column* column = rows_.Find(term.name);
+    CHECK(column != nullptr) << "there is no field " << term.name;
+    CHECK_EQ(column->dtype(), term.type.dtype) << "of field " << term.name;
+    return {.column = *column};
+  }
+
+  absl::StatusOr<Operand> Call(const Term& term) {
+    const ir::KernelSchema& kernel = *term.kernel;
+    std::vector<Operand> operands;
+    std::vector<ir::ValueType> types;
+    for (const TermId operand : term.operands) {
+      operands.push_back(*values_[static_cast<size_t>(operand)]);
+      types.push_back(expression_[operand].type);
+    }
+    const bool constant =
+        !kernel.random && std::ranges::all_of(operands, &Operand::constant);
+    const ir::Draws draws = {
+        .key = base::RandomKey(scope_.seed, scope_.epoch,
+                               static_cast<uint64_t>(term.call_number)),
+        .rows = &rows_};
+    const int64_t rows = constant ? 1 : rows_.rows();
+    Column column = TRY(kernel.run({.rows = rows,
+                                    .operands = operands,
+                                    .operand_types = types,
+                                    .type = term.type,
+                                    .arguments = term.arguments,
+                                    .draws = kernel.random ? &draws : nullptr,
+                                    .pool = pool_}));
+    CHECK_EQ(column.rows(), rows) << "from " << kernel.name;
+    CHECK_EQ(column.dtype(), term.type.dtype) << "from " << kernel.name;
+    return Operand{.column = std::move(column), .constant = constant};
+  }
+
+  absl::StatusOr<Column> ForEachRow(const Operand& operand) const {
+    if (!operand.constant) return operand.column;
+    return Column::Repeat(TRY(operand.column.Row(0)), rows_.rows(), pool_);
+  }
+
+  const ir::Expression& expression_;
+  const core::Block& rows_;
+  const DrawScope& scope_;
+  core::Pool& pool_;
+  std::vector<std::optional<Operand>> values_;  // Of the terms computed and not freed.
+  const std::vector<size_t> last_use_;
+};
+
+// No rows, of the types that rows would have had: laid out as they would be, so that
+// joining them with others costs nothing.
+absl::StatusOr<std::vector<Column>> NoRows(const ir::Expression& expression,
+                                           core::Pool& pool) {
+  std::vector<Column> results;
+  for (const ir::Result& result : expression.results()) {
+    const ir::ValueType& type = expression.type_of(result);
+    if (!type.shape.IsKnown()) {
+      results.push_back(Column::OfTensors(type.dtype, {}));
+      continue;
+    }
+    ValueWriter nothing = TRY(ValueWriter::Open(type.dtype, 0, pool));
+    results.push_back(TRY(std::move(nothing).ToColumn(0, type.shape)));
+  }
+  return results;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Column>> Evaluate(const ir::Expression& expression,
+                                             const core::Block& rows,
+                                             const DrawScope& scope, core::Pool& pool) {
+  if (rows.rows() == 0) return NoRows(expression, pool);
+  return Evaluation(expression, rows, scope, pool).Run();
+}
+
+absl::StatusOr<Column> EvaluateValue(const ir::Expression& expression,
+                                     const core::Block& rows, const DrawScope& scope,
+                                     core::Pool& pool) {
+  CHECK_EQ(expression.results().size(), 1U);
+  std::vector<Column> results = TRY(Evaluate(expression, rows, scope, pool));
+  return std::move(results[0]);
+}
+
+}  // namespace millrace::kernels
