@@ -1,0 +1,66 @@
+#include "millrace/ops/dataset_base.h"
+
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/statusor.h"
+
+#include "millrace/base/status.h"
+#include "millrace/ir/catalog.h"
+#include "millrace/ir/expr.h"
+#include "millrace/ir/expression.h"
+#include "millrace/ir/pipeline.h"
+#include "millrace/ir/value.h"
+#include "millrace/ops/library.h"
+
+namespace millrace::ops {
+namespace {
+
+const ir::Catalog& Catalog() { return DefaultLibrary().catalog(); }
+
+// Adds the traced function to the arguments and makes the operator.
+absl::StatusOr<ir::Pipeline> Apply(std::string_view name, ir::Arguments arguments,
+                                   std::string_view argument,
+                                   absl::StatusOr<ir::Expression> traced,
+                                   const ir::Pipeline& input) {
+  if (!traced.ok()) return base::Annotate(traced.status(), name);
+  arguments.Set(argument, std::make_shared<const ir::Expression>(*std::move(traced)));
+  return ir::Pipeline::Make(Catalog(), name, arguments, {input});
+}
+
+}  // namespace
+
+absl::StatusOr<ir::Pipeline> DatasetBase::Start(std::string_view source,
+                                                const ir::Arguments& arguments) {
+  return ir::Pipeline::Make(Catalog(), source, arguments, {});
+}
+
+absl::StatusOr<ir::Pipeline> DatasetBase::Then(std::string_view name,
+                                               ir::Arguments arguments) const {
+  TRY(pipeline_.status());
+  return ir::Pipeline::Make(Catalog(), name, arguments, {*pipeline_});
+}
+
+absl::StatusOr<ir::Pipeline> DatasetBase::Then(std::string_view name,
+                                               ir::Arguments arguments,
+                                               std::string_view argument,
+                                               const ir::RowFunction& function) const {
+  TRY(pipeline_.status());
+  return Apply(
+      name, std::move(arguments), argument,
+      ir::TraceRow(Catalog(), pipeline_->spec(), pipeline_->NextCallNumber(), function),
+      *pipeline_);
+}
+
+absl::StatusOr<ir::Pipeline> DatasetBase::Then(
+    std::string_view name, ir::Arguments arguments, std::string_view argument,
+    const ir::ValueFunction& function) const {
+  TRY(pipeline_.status());
+  return Apply(name, std::move(arguments), argument,
+               ir::TraceValue(Catalog(), pipeline_->spec(), pipeline_->NextCallNumber(),
+                              function),
+               *pipeline_);
+}
+
+}  // namespace millrace::ops

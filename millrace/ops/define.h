@@ -1,0 +1,261 @@
+// How an operator describes itself. Its file ends with one function:
+//
+//   OperatorDef BatchDef() {
+//     return Define<Batch, BatchArgs>("batch")
+//         .Doc("Groups consecutive rows into one, along a new leading axis.")
+//         .Arg("size", &BatchArgs::size, "Rows per batch.", AtLeast(1), BatchSize())
+//         .Traits({.order_sensitive = true, .batching = true})
+//         .Infer([](const BatchArgs& args, const core::Spec& in) {...})
+//         .Count([](const BatchArgs& args, const ir::Cardinality& in) {...});
+//   }
+//
+// Defaults are those of the argument struct. From this come argument checking, the text
+// form, help, reference, the C++ and Python methods, and the conformance tests.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+#include "millrace/base/check.h"
+#include "millrace/core/spec.h"
+#include "millrace/ir/argument_schema.h"
+#include "millrace/ir/operator.h"
+#include "millrace/ir/value.h"
+#include "millrace/ops/operator.h"
+
+namespace millrace::ops {
+
+// An operator in the library: what it is, and how to make one that runs.
+struct OperatorDef {
+  ir::OperatorSchema schema;
+  std::function<std::unique_ptr<Operator>(const ir::Arguments&, const LaneContext&)>
+      make = {};
+  std::function<std::unique_ptr<Source>(const ir::Arguments&, const LaneContext&)>
+      make_source = {};
+};
+
+// What may follow an argument's doc.
+using ArgumentOption = std::function<void(ir::ArgumentSchema&)>;
+ArgumentOption AtLeast(int64_t least);
+ArgumentOption AtMost(int64_t most);
+ArgumentOption Required();   // No default, although the struct has one.
+ArgumentOption Seed();       // Counts in fingerprints only where something is drawn.
+ArgumentOption BatchSize();  // Does not change which rows there are.
+
+// How a member of an argument struct is an argument: its type in the schema, and the
+// way to and from plain data.
+template <typename T>
+struct ArgumentTraits;
+
+template <>
+struct ArgumentTraits<bool> {
+  static constexpr ir::ArgumentType kType = ir::ArgumentType::kBool;
+
+  static bool From(const ir::Value& value) { return value.As<bool>(); }
+
+  static ir::Value To(bool value) { return value; }
+};
+
+template <>
+struct ArgumentTraits<int64_t> {
+  static constexpr ir::ArgumentType kType = ir::ArgumentType::kInt;
+
+  static int64_t From(const ir::Value& value) { return value.As<int64_t>(); }
+
+  static ir::Value To(int64_t value) { return value; }
+};
+
+template <>
+struct ArgumentTraits<double> {
+  static constexpr ir::ArgumentType kType = ir::ArgumentType::kFloat;
+
+  static double From(const ir::Value& value) { return value.As<double>(); }
+
+  static ir::Value To(double value) { return value; }
+};
+
+template <>
+struct ArgumentTraits<std::string> {
+  static constexpr ir::ArgumentType kType = ir::ArgumentType::kText;
+
+  static std::string From(const ir::Value& value) { return value.As<std::string>(); }
+
+  static ir::Value To(const std::string& value) { return value; }
+};
+
+template <typename T>
+struct ArgumentTraits<std::optional<T>> {
+  static constexpr ir::ArgumentType kType = ArgumentTraits<T>::kType;
+
+  static std::optional<T> From(const ir::Value& value) {
+    if (value.is_none()) return std::nullopt;
+    return ArgumentTraits<T>::From(value);
+  }
+
+  static ir::Value To(const std::optional<T>& value) {
+    return value ? ArgumentTraits<T>::To(*value) : ir::Value();
+  }
+};
+
+// The two kinds of functions of a row, told apart by type.
+struct RowFunction {
+  ir::Function function;
+
+  const ir::Expression& operator*() const { return *function; }
+
+  const ir::Expression* operator->() const { return function.get(); }
+};
+
+struct ValueFunction {
+  ir::Function function;
+
+  const ir::Expression& operator*() const { return *function; }
+
+  const ir::Expression* operator->() const { return function.get(); }
+};
+
+template <typename T>
+  requires std::same_as<T, RowFunction> || std::same_as<T, ValueFunction>
+struct ArgumentTraits<T> {
+  static constexpr ir::ArgumentType kType = std::same_as<T, RowFunction>
+                                                ? ir::ArgumentType::kRowFunction
+                                                : ir::ArgumentType::kValueFunction;
+
+  static T From(const ir::Value& value) { return {value.As<ir::Function>()}; }
+};
+
+template <typename T>
+inline constexpr bool kIsOptional = false;
+template <typename T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+
+template <typename Runs, typename Args>
+class Definition {
+ public:
+  explicit Definition(std::string name) { def_.schema.name = std::move(name); }
+
+  Definition& Doc(std::string doc) {
+    def_.schema.doc = std::move(doc);
+    return *this;
+  }
+
+  template <typename T, typename... Options>
+  Definition& Arg(std::string name, T Args::* member, std::string doc,
+                  const Options&... options) {
+    ir::ArgumentSchema schema = {.name = name,
+                                 .type = ArgumentTraits<T>::kType,
+                                 .doc = std::move(doc),
+                                 .none_allowed = kIsOptional<T>};
+    if constexpr (requires { ArgumentTraits<T>::To(Args{}.*member); }) {
+      schema.default_value = ArgumentTraits<T>::To(Args{}.*member);
+    }
+    (options(schema), ...);
+    def_.schema.arguments.push_back(std::move(schema));
+    members_.push_back([name, member](const ir::Arguments& from, Args& to) {
+      to.*member = ArgumentTraits<T>::From(from[name]);
+    });
+    return *this;
+  }
+
+  Definition& Traits(const ir::OperatorTraits& traits) {
+    def_.schema.traits = traits;
+    return *this;
+  }
+
+  // Gives the spec of what comes out of one input (none for sources).
+  Definition& Infer(
+      std::function<absl::StatusOr<core::Spec>(const Args&, const core::Spec&)> infer) {
+    const auto read = Reader();
+    def_.schema.infer = [read, infer](const ir::OperatorTypes& types) {
+      static const core::Spec kNothing;
+      return infer(read(types.arguments),
+                   types.inputs.empty() ? kNothing : types.inputs[0]);
+    };
+    return *this;
+  }
+
+  // Gives how many rows come out.
+  Definition& Count(
+      std::function<ir::Cardinality(const Args&, const ir::Cardinality&)> count) {
+    const auto read = Reader();
+    def_.schema.cardinality = [read, count](const ir::Arguments& arguments,
+                                            absl::Span<const ir::Cardinality> inputs) {
+      return count(read(arguments),
+                   inputs.empty() ? ir::Cardinality::Known(0) : inputs[0]);
+    };
+    return *this;
+  }
+
+  // Says why it changes nothing with these arguments; empty when it does.
+  Definition& NoOp(std::function<std::string(const Args&, const core::Spec&)> reason) {
+    const auto read = Reader();
+    def_.schema.noop_reason = [read, reason](const ir::OperatorTypes& types) {
+      return reason(read(types.arguments), types.inputs[0]);
+    };
+    return *this;
+  }
+
+  // Tells whether it draws random numbers.
+  Definition& Random(std::function<bool(const Args&)> random) {
+    const auto read = Reader();
+    def_.schema.is_random = [read, random](const ir::Arguments& arguments) {
+      return random(read(arguments));
+    };
+    return *this;
+  }
+
+  operator OperatorDef() const {
+    OperatorDef def = def_;
+    const auto read = Reader();
+    if constexpr (std::derived_from<Runs, Source>) {
+      def.schema.inputs = 0;
+      def.schema.traits.source = true;
+      def.make_source = [read](const ir::Arguments& arguments,
+                               const LaneContext& lane) {
+        return std::make_unique<Runs>(read(arguments), lane);
+      };
+    } else {
+      def.make = [read](const ir::Arguments& arguments, const LaneContext& lane) {
+        return std::make_unique<Runs>(read(arguments), lane);
+      };
+    }
+    return def;
+  }
+
+ private:
+  using Member = std::function<void(const ir::Arguments&, Args&)>;
+
+  // Fills an argument struct from checked arguments. Copies the list: the rules made
+  // from it outlive this object.
+  std::function<Args(const ir::Arguments&)> Reader() const {
+    return [members = members_](const ir::Arguments& arguments) {
+      Args args;
+      for (const Member& member : members) member(arguments, args);
+      return args;
+    };
+  }
+
+  OperatorDef def_;
+  std::vector<Member> members_;
+};
+
+// Starts the description of an operator that runs as a `Runs`, made from (Args, lane).
+template <typename Runs, typename Args>
+Definition<Runs, Args> Define(std::string name) {
+  return Definition<Runs, Args>(std::move(name));
+}
+
+// The spec of the rows that a function makes.
+core::Spec ResultSpec(const ir::Expression& function);
+
+}  // namespace millrace::ops

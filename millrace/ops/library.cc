@@ -1,0 +1,57 @@
+#include "millrace/ops/library.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "millrace/base/check.h"
+#include "millrace/ir/pipeline.h"
+#include "millrace/kernels/catalog.h"
+#include "millrace/ops/define.h"
+#include "millrace/ops/operator.h"
+
+namespace millrace::ops {
+
+#define OPERATOR(name) OperatorDef name##Def();
+#include "millrace/ops/catalog.inc"
+#undef OPERATOR
+
+Library Library::BuiltIn() {
+  Library library;
+  kernels::AddKernels(*library.catalog_);
+#define OPERATOR(name) library.Add(name##Def());
+#include "millrace/ops/catalog.inc"
+#undef OPERATOR
+  return library;
+}
+
+void Library::Add(OperatorDef def) {
+  CHECK(static_cast<bool>(def.make) != static_cast<bool>(def.make_source))
+      << def.schema.name;
+  catalog_->Add(def.schema);
+  const std::string name = def.schema.name;
+  defs_.emplace(name, std::move(def));
+}
+
+std::unique_ptr<Operator> Library::Make(const ir::Pipeline& node,
+                                        LaneContext lane) const {
+  lane.call_number = node.call_number();
+  const auto found = defs_.find(node.name());
+  CHECK(found != defs_.end() && found->second.make) << node.name();
+  return found->second.make(node.arguments(), lane);
+}
+
+std::unique_ptr<Source> Library::MakeSource(const ir::Pipeline& node,
+                                            LaneContext lane) const {
+  lane.call_number = node.call_number();
+  const auto found = defs_.find(node.name());
+  CHECK(found != defs_.end() && found->second.make_source) << node.name();
+  return found->second.make_source(node.arguments(), lane);
+}
+
+const Library& DefaultLibrary() {
+  static const Library& library = *new Library(Library::BuiltIn());  // Never destroyed.
+  return library;
+}
+
+}  // namespace millrace::ops

@@ -1,0 +1,42 @@
+// All operators and kernels, ready to run: the catalog that pipelines are checked
+// against and, beside it, the way to make each operator. Made from `catalog.inc` and
+// the kernels' list; adapters add theirs. A value; immutable once shared.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "millrace/ir/catalog.h"
+#include "millrace/ir/pipeline.h"
+#include "millrace/ops/define.h"
+#include "millrace/ops/operator.h"
+
+namespace millrace::ops {
+
+class Library {
+ public:
+  // Everything that comes with Millrace itself.
+  static Library BuiltIn();
+
+  void Add(OperatorDef def);
+
+  const ir::Catalog& catalog() const { return *catalog_; }
+
+  ir::Catalog& mutable_catalog() { return *catalog_; }
+
+  // Makes the object that runs a node. Requires: the node is of this library, and a
+  // source or not, as the name says.
+  std::unique_ptr<Operator> Make(const ir::Pipeline& node, LaneContext lane) const;
+  std::unique_ptr<Source> MakeSource(const ir::Pipeline& node, LaneContext lane) const;
+
+ private:
+  // On the heap: pipelines point into it, also after the library was moved.
+  std::unique_ptr<ir::Catalog> catalog_ = std::make_unique<ir::Catalog>();
+  std::map<std::string, OperatorDef> defs_;
+};
+
+// The built-in library of this process.
+const Library& DefaultLibrary();
+
+}  // namespace millrace::ops

@@ -1,0 +1,86 @@
+// How operators run. An operator is a single-threaded object that works through one
+// lane: blocks are pushed in, blocks come out of the emitter. It owns no thread, lock,
+// file or clock, keeps nothing beyond its lane, and saves no state: to resume is to
+// redo the lane and skip. Who runs it (the sequential runner, the engine) decides the
+// rest.
+//
+//   read ──► Push, Push, … ──► Finish          one lane
+//              └─► Emit          └─► EmitTail   rows that fill no batch
+//                                     └─► into the next lane's Push (logical order), or
+//                                         joined at the end of the pass: FinishPass
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "millrace/base/hash.h"
+#include "millrace/core/block.h"
+#include "millrace/core/pool.h"
+#include "millrace/ir/expression.h"
+#include "millrace/lanes/chunks.h"
+#include "millrace/lanes/manifest.h"
+
+namespace millrace::ops {
+
+// Where an operator's blocks go.
+class Emitter {
+ public:
+  virtual ~Emitter() = default;
+
+  // Passes a block on. An error is the reader's; the operator returns it unchanged.
+  virtual absl::Status Emit(core::Block block) = 0;
+
+  // Hands over rows that fill no batch at the lane's end. `key` tells apart what may
+  // not be joined (buckets); plain batches have only key 0.
+  virtual absl::Status EmitTail(int64_t key, core::Block rows) = 0;
+};
+
+// What an operator may know about where it runs: all that its output may depend on.
+struct LaneContext {
+  core::Pool& pool;
+  uint64_t seed = 0;  // Of the job; an operator's own seed argument comes first.
+  uint64_t epoch = 0;
+  base::Hash128 lane;                       // The hash of the lane's content.
+  int64_t call_number = ir::kNoCallNumber;  // Of this operator in the user's pipeline.
+};
+
+// The seed that an operator draws with: its own argument, else the job's.
+inline uint64_t SeedOf(const std::optional<int64_t>& own, const LaneContext& lane) {
+  return own ? static_cast<uint64_t>(*own) : lane.seed;
+}
+
+class Operator {
+ public:
+  virtual ~Operator() = default;
+
+  // Takes the next rows of the lane.
+  virtual absl::Status Push(core::Block block, Emitter& out) = 0;
+
+  // The lane has ended: passes on what was held back; what fills no batch as a tail.
+  virtual absl::Status Finish(Emitter& out);
+
+  // The pass has ended and these joined tails of one key are all that is left.
+  virtual absl::Status FinishPass(core::Block tail, Emitter& out);
+};
+
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  // Lists what there is to read, once per job.
+  virtual absl::StatusOr<lanes::Manifest> List() = 0;
+
+  // Reads rows of one split, in order, with their identities.
+  virtual absl::Status Read(const lanes::RowRange& rows, Emitter& out) = 0;
+};
+
+// The identity of a source's row.
+inline core::RowId SourceRowId(int64_t call_number, int64_t split, int64_t row) {
+  return {(static_cast<uint64_t>(call_number) << 48) | static_cast<uint64_t>(split),
+          static_cast<uint64_t>(row)};
+}
+
+}  // namespace millrace::ops

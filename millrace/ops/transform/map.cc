@@ -1,0 +1,84 @@
+// Map: replaces every row by what a function makes of it.
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "millrace/base/status.h"
+#include "millrace/core/block.h"
+#include "millrace/core/column.h"
+#include "millrace/core/spec.h"
+#include "millrace/ir/expression.h"
+#include "millrace/ir/operator.h"
+#include "millrace/kernels/evaluate.h"
+#include "millrace/ops/define.h"
+#include "millrace/ops/operator.h"
+
+namespace millrace::ops {
+namespace {
+
+struct MapArgs {
+  RowFunction function;
+  std::optional<int64_t> seed;
+};
+
+std::shared_ptr<const core::FieldNames> ResultNames(const ir::Expression& function) {
+  core::FieldNames names;
+  for (const ir::Result& result : function.results()) names.push_back(result.name);
+  return std::make_shared<const core::FieldNames>(std::move(names));
+}
+
+class Map final : public Operator {
+ public:
+  Map(const MapArgs& args, const LaneContext& lane)
+      : args_(args), lane_(lane), names_(ResultNames(*args.function)) {}
+
+  absl::Status Push(core::Block block, Emitter& out) override {
+    const kernels::DrawScope draws = {SeedOf(args_.seed, lane_), lane_.epoch};
+    std::vector<core::Column> columns =
+        TRY(kernels::Evaluate(*args_.function, block, draws, lane_.pool));
+    core::Block mapped(block.rows(), names_, std::move(columns));
+    return out.Emit(block.has_ids() ? mapped.WithIds(*block.ids()) : mapped);
+  }
+
+ private:
+  const MapArgs args_;
+  const LaneContext lane_;
+  const std::shared_ptr<const core::FieldNames> names_;
+};
+
+std::string IdentityReason(const MapArgs& args, const core::Spec& in) {
+  const ir::Expression& function = *args.function;
+  const auto same = [&](const ir::Result& result, const core::FieldSpec& field) {
+    const ir::Term& term = function[result.term];
+    return term.kind == ir::Term::Kind::kField && term.name == field.name &&
+           result.name == field.name;
+  };
+  const bool identity = std::ranges::equal(function.results(), in.fields(), same);
+  return identity ? "it gives every row as it is" : "";
+}
+
+}  // namespace
+
+OperatorDef MapDef() {
+  return Define<Map, MapArgs>("map")
+      .Doc("Replaces every row by what a function makes of it.")
+      .Arg("function", &MapArgs::function, "From the row to the new row.")
+      .Arg("seed", &MapArgs::seed, "For random numbers; by default the job's.",
+           AtLeast(0), Seed())
+      .Traits({.row_wise = true})
+      .NoOp(IdentityReason)
+      .Random([](const MapArgs& args) { return args.function->IsRandom(); })
+      .Infer([](const MapArgs& args, const core::Spec&) {
+        return ResultSpec(*args.function);
+      })
+      .Count([](const MapArgs&, const ir::Cardinality& in) { return in; });
+}
+
+}  // namespace millrace::ops

@@ -1,0 +1,111 @@
+// Shuffle: mixes rows within a window that moves along the lane. Together with the
+// permutation of chunks over the whole data (lanes/cutting.h) this is what a user calls
+// shuffling. What comes out does not depend on how the lane was cut into blocks.
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "millrace/base/random.h"
+#include "millrace/base/status.h"
+#include "millrace/core/block.h"
+#include "millrace/core/copy_rows.h"
+#include "millrace/core/spec.h"
+#include "millrace/ir/operator.h"
+#include "millrace/ops/define.h"
+#include "millrace/ops/operator.h"
+
+namespace millrace::ops {
+namespace {
+
+constexpr int64_t kBlockRows = 1024;
+
+struct ShuffleArgs {
+  int64_t window = 1;
+  std::optional<int64_t> seed;
+};
+
+class Shuffle final : public Operator {
+ public:
+  Shuffle(const ShuffleArgs& args, const LaneContext& lane)
+      : args_(args),
+        lane_(lane),
+        generator_(base::RandomKey(SeedOf(args.seed, lane), lane.epoch,
+                                   static_cast<uint64_t>(lane.call_number)),
+                   lane.lane) {}
+
+  // Every row that comes when the window is full pushes a random one out.
+  absl::Status Push(core::Block block, Emitter& out) override {
+    blocks_.push_back(std::move(block));
+    const auto source = static_cast<int32_t>(blocks_.size() - 1);
+    std::vector<core::RowRef> leaving;
+    for (int64_t row = 0; row < blocks_.back().rows(); ++row) {
+      const core::RowRef coming = {.source = source, .row = row};
+      if (static_cast<int64_t>(window_.size()) < args_.window) {
+        window_.push_back(coming);
+      } else {
+        const int64_t slot = generator_.Integer(0, args_.window);
+        leaving.push_back(std::exchange(window_[slot], coming));
+      }
+    }
+    TRY(EmitRows(leaving, out));
+    return Compact();
+  }
+
+  absl::Status Finish(Emitter& out) override {
+    generator_.Shuffle(std::span<core::RowRef>(window_));
+    const std::vector<core::RowRef> leaving = std::exchange(window_, {});
+    TRY(EmitRows(leaving, out));
+    blocks_.clear();
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status EmitRows(absl::Span<const core::RowRef> rows, Emitter& out) {
+    for (size_t at = 0; at < rows.size(); at += kBlockRows) {
+      TRY(out.Emit(
+          TRY(core::Gather(blocks_, rows.subspan(at, kBlockRows), lane_.pool))));
+    }
+    return absl::OkStatus();
+  }
+
+  // Rows refer to the blocks they came in. When most of those rows have left, the
+  // window moves into a block of its own, so that memory stays at about twice the
+  // window.
+  absl::Status Compact() {
+    int64_t held = 0;
+    for (const core::Block& block : blocks_) held += block.rows();
+    const auto needed = static_cast<int64_t>(window_.size());
+    if (held <= 2 * needed + kBlockRows) return absl::OkStatus();
+    blocks_ = {TRY(core::Gather(blocks_, window_, lane_.pool))};
+    for (int64_t row = 0; row < needed; ++row) window_[row] = {.source = 0, .row = row};
+    return absl::OkStatus();
+  }
+
+  const ShuffleArgs args_;
+  const LaneContext lane_;
+  base::Generator generator_;
+  std::vector<core::Block> blocks_;
+  std::vector<core::RowRef> window_;
+};
+
+}  // namespace
+
+OperatorDef ShuffleDef() {
+  return Define<Shuffle, ShuffleArgs>("shuffle")
+      .Doc(
+          "Puts rows in random order: the chunks of the whole data are permuted, and "
+          "rows are mixed within a moving window.")
+      .Arg("window", &ShuffleArgs::window, "Rows to choose the next one from.",
+           AtLeast(1), AtMost(int64_t{1} << 40), Required())
+      .Arg("seed", &ShuffleArgs::seed, "By default the job's.", AtLeast(0), Seed())
+      .Traits({.order_sensitive = true, .reorders = true, .keeps_fields = true})
+      .Random([](const ShuffleArgs&) { return true; })
+      .Infer([](const ShuffleArgs&, const core::Spec& in) { return in; })
+      .Count([](const ShuffleArgs&, const ir::Cardinality& in) { return in; });
+}
+
+}  // namespace millrace::ops
