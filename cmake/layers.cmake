@@ -8,5 +8,6 @@ millrace_layer(base                        LINKS spdlog::spdlog md
 millrace_layer(core     USES base          THREADS pool)
 millrace_layer(ir       USES core)
 millrace_layer(lanes    USES ir)
+millrace_layer(rewrite  USES ir            TESTS_USE ops)
 millrace_layer(kernels  USES ir)
 millrace_layer(ops      USES lanes kernels)

@@ -1,0 +1,44 @@
+#include "millrace/rewrite/pass.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "millrace/base/check.h"
+#include "millrace/base/status.h"
+#include "millrace/ir/catalog.h"
+#include "millrace/ir/expression.h"
+#include "millrace/ir/pipeline.h"
+#include "millrace/ir/value.h"
+
+namespace millrace::rewrite {
+
+absl::StatusOr<ir::Pipeline> RebuildAll(const ir::Pipeline& pipeline,
+                                        const Rebuild& rebuild) {
+  const std::vector<ir::Pipeline> nodes = pipeline.Nodes();
+  std::vector<ir::Pipeline> rebuilt;
+  for (const ir::Pipeline& node : nodes) {
+    std::vector<ir::Pipeline> inputs;
+    for (const ir::Pipeline& input : node.inputs()) {
+      inputs.push_back(rebuilt[std::ranges::find(nodes, input) - nodes.begin()]);
+    }
+    rebuilt.push_back(TRY(rebuild(node, inputs)));
+  }
+  return rebuilt.back();
+}
+
+absl::StatusOr<ir::Pipeline> WithInputs(const ir::Pipeline& node,
+                                        const std::vector<ir::Pipeline>& inputs,
+                                        const ir::Catalog& catalog) {
+  if (std::ranges::equal(node.inputs(), inputs)) return node;
+  return ir::Pipeline::Make(catalog, node.name(), node.arguments(), inputs,
+                            node.call_number());
+}
+
+const ir::Expression& MapFunction(const ir::Pipeline& map) {
+  CHECK_EQ(map.name(), "map");
+  return *map.arguments()["function"].As<ir::Function>();
+}
+
+}  // namespace millrace::rewrite
