@@ -1,0 +1,45 @@
+// How a pass over a pipeline falls into lanes: lists the source, decides the cut from
+// what the operators say about themselves, and cuts. Pure but for the listing.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "millrace/base/random.h"
+#include "millrace/core/pool.h"
+#include "millrace/ir/pipeline.h"
+#include "millrace/lanes/cutting.h"
+#include "millrace/lanes/manifest.h"
+#include "millrace/ops/library.h"
+
+namespace millrace::exec {
+
+struct PassOptions {
+  uint64_t seed = 0;   // Of the job, for operators without a seed of their own.
+  uint64_t epoch = 0;  // Enters every draw.
+};
+
+// A pass, ready to run.
+struct PassPlan {
+  std::vector<ir::Pipeline> nodes;  // From the source to the last operator.
+  lanes::Manifest manifest;
+  lanes::CutRecord cut;
+  lanes::LaneList lanes;
+  int last_batching = -1;  // Place of the last batching operator; -1 without one.
+};
+
+// Plans a pass. Unimplemented when the pipeline is not one chain of operators.
+absl::StatusOr<PassPlan> PlanPass(const ir::Pipeline& pipeline,
+                                  const ops::Library& library,
+                                  const PassOptions& options);
+
+// What the operators say about their lanes.
+lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes);
+
+// What the chunks of the pass are permuted with: the first shuffle's seed and number.
+base::RandomKey ChunkKeyOf(const std::vector<ir::Pipeline>& nodes,
+                           const PassOptions& options);
+
+}  // namespace millrace::exec

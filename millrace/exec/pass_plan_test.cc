@@ -1,0 +1,85 @@
+#include "millrace/exec/pass_plan.h"
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gtest/gtest.h"
+
+#include "millrace/base/random.h"
+#include "millrace/exec/runs_test.h"
+#include "millrace/lanes/cutting.h"
+#include "millrace/ops/library.h"
+
+namespace millrace::exec {
+namespace {
+
+lanes::CutFacts FactsOf(std::string_view text) {
+  return CutFactsOf(MustParse(text).Nodes());
+}
+
+TEST(PassPlanTest, KnowsRowsPerBatchThroughAllBatching) {
+  const lanes::CutFacts facts =
+      FactsOf("%0 = range(stop=9) %1 = batch(%0, size=4) %2 = batch(%1, size=8)");
+  EXPECT_EQ(facts.batch_rows, 32);
+  EXPECT_FALSE(facts.counts_change);
+  EXPECT_FALSE(facts.shuffled);
+}
+
+TEST(PassPlanTest, CountsAShuffleWindowInRowsOfTheSource) {
+  const lanes::CutFacts facts = FactsOf(
+      "%0 = range(stop=9) %1 = shuffle(%0, window=100) %2 = batch(%1, size=8) "
+      "%3 = shuffle(%2, window=20)");
+  EXPECT_TRUE(facts.shuffled);
+  EXPECT_EQ(facts.shuffle_window, 160);
+}
+
+TEST(PassPlanTest, KnowsThatAFilterChangesCounts) {
+  EXPECT_TRUE(
+      FactsOf("%0 = range(stop=9) %1 = filter(%0, predicate={true})").counts_change);
+}
+
+TEST(PassPlanTest, AbsurdSizesAreAnErrorNotAWrap) {
+  const std::string text =
+      "%0 = range(stop=9) %1 = batch(%0, size=1099511627776) "
+      "%2 = batch(%1, size=1099511627776)";
+  const absl::StatusOr<PassPlan> plan =
+      PlanPass(MustParse(text), ops::DefaultLibrary(), {});
+  EXPECT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(PassPlanTest, LanesEndOnMultiplesOfTheBatchWhereCountsAreKnown) {
+  const absl::StatusOr<PassPlan> plan =
+      PlanPass(MustParse("%0 = range(stop=100000) %1 = shuffle(%0, window=10) "
+                         "%2 = batch(%1, size=48)"),
+               ops::DefaultLibrary(), {});
+  ASSERT_TRUE(plan.ok());
+  ASSERT_GT(plan->lanes.size(), 10);
+  int64_t rows = 0;
+  for (int64_t lane = 0; lane < plan->lanes.size(); ++lane) {
+    rows += plan->lanes.lane_rows()[lane];
+    const bool is_last = lane + 1 == plan->lanes.size();
+    EXPECT_TRUE(is_last || rows % 48 == 0) << lane;
+  }
+  EXPECT_EQ(rows, 100'000);
+  EXPECT_EQ(plan->last_batching, 2);
+}
+
+TEST(PassPlanTest, ChunksArePermutedWithTheFirstShufflesSeedAndNumber) {
+  const auto nodes = MustParse(
+                         "%0 = range(stop=9) %1 = shuffle#3(%0, window=10, seed=7) "
+                         "%2 = shuffle#4(%1, window=10, seed=8)")
+                         .Nodes();
+  EXPECT_EQ(ChunkKeyOf(nodes, {.seed = 1, .epoch = 2}), base::RandomKey(7, 2, 3));
+}
+
+TEST(PassPlanTest, WithoutABatchThereIsNoLastBatching) {
+  const absl::StatusOr<PassPlan> plan =
+      PlanPass(MustParse("%0 = range(stop=10)"), ops::DefaultLibrary(), {});
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->last_batching, -1);
+}
+
+}  // namespace
+}  // namespace millrace::exec

@@ -1,0 +1,135 @@
+// For tests: draws pipelines over the whole catalog, as text. The same generator gives
+// the same pipeline. Rows have integer fields; some are computed, drawn, filtered,
+// shuffled and batched, in any order that has a meaning.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+
+#include "millrace/base/random.h"
+#include "millrace/base/text.h"
+
+namespace millrace::exec {
+
+class RandomPipeline {
+ public:
+  explicit RandomPipeline(base::Generator generator) : draw_(generator) {}
+
+  // Gives a pipeline's text.
+  std::string Text() {
+    Add(base::StrCat("range(start=", Number(-50, 50), ", stop=", Number(0, 4000),
+                     ", step=", Number(1, 4), ")"));
+    fields_ = {"value"};
+    const int64_t operators = Number(0, 8);
+    for (int64_t i = 0; i < operators; ++i) AddOperator();
+    return text_;
+  }
+
+  // How often batches were made of rows, and of batches.
+  int batchings() const { return batchings_; }
+
+ private:
+  int64_t Number(int64_t low, int64_t high) { return draw_.Integer(low, high); }
+
+  void Add(const std::string& call) {
+    text_ += base::StrCat("%", nodes_++, " = ", call, "\n");
+  }
+
+  std::string Input() const { return base::StrCat("%", nodes_ - 1); }
+
+  void AddOperator() {
+    switch (Number(0, 7)) {
+      case 0:
+      case 1:
+      case 2:
+        return AddMap();
+      case 3:
+        return Add(
+            base::StrCat("filter(", Input(), ", predicate={", Condition(), "})"));
+      case 4:
+        return Add(base::StrCat("shuffle(", Input(), ", window=", Number(1, 300),
+                                Seed(), ")"));
+      case 5:
+        if (batchings_ == 2) return;
+        ++batchings_;
+        return Add(base::StrCat("batch(", Input(), ", size=", Number(1, 40),
+                                ", drop_remainder=", Flag(), ")"));
+      default:  // One that changes nothing.
+        return Number(0, 2) == 0
+                   ? Add(base::StrCat("filter(", Input(), ", predicate={true})"))
+                   : Add(base::StrCat("map(", Input(), ", function={", Identity(),
+                                      "})"));
+    }
+  }
+
+  std::string Flag() { return Number(0, 2) == 0 ? "true" : "false"; }
+
+  std::string Seed() {
+    return Number(0, 2) == 0 ? "" : base::StrCat(", seed=", Number(0, 3));
+  }
+
+  std::string Field() {
+    return base::StrCat(".", fields_[Number(0, static_cast<int64_t>(fields_.size()))]);
+  }
+
+  std::string Identity() const {
+    return absl::StrJoin(fields_, ", ", [](std::string* out, const std::string& field) {
+      *out += base::StrCat(field, ": .", field);
+    });
+  }
+
+  // An integer for each value of a row. Some can fail on other data, none on this.
+  std::string Expression(int depth) {
+    if (depth == 0) return Number(0, 3) == 0 ? base::StrCat(Number(-9, 9)) : Field();
+    const auto part = [&] { return base::StrCat("(", Expression(depth - 1), ")"); };
+    static constexpr std::array<const char*, 3> kSigns = {" + ", " - ", " * "};
+    switch (Number(0, 6)) {
+      case 0:
+        return base::StrCat(part(), " // ", Number(1, 9));
+      case 1:
+        return base::StrCat("where(", part(), " < ", part(), ", ", part(), ", ", part(),
+                            ")");
+      case 2:
+        return base::StrCat(Field(), " + integers(0, ", Number(1, 100), ")");
+      default:
+        return base::StrCat(part(), kSigns[Number(0, 3)], part());
+    }
+  }
+
+  // One bool for a row, also when the row is a batch.
+  std::string Condition() {
+    if (Number(0, 4) == 0) return base::StrCat("uniform(0.0, 1.0) < 0.", Number(3, 9));
+    return base::StrCat("sum(", Expression(1), " + ", Field(), ") % ", Number(2, 6),
+                        " != 0");
+  }
+
+  void AddMap() {
+    std::vector<std::string> names;
+    std::vector<std::string> results;
+    const int64_t count = Number(1, 4);
+    for (int64_t i = 0; i < count; ++i) {
+      names.push_back(base::StrCat("f", nodes_, "_", i));
+      results.push_back(
+          base::StrCat(names.back(), ": ", Expression(2), " + ", Field()));
+    }
+    if (Number(0, 2) == 0) {  // Rows keep a number to be told apart by.
+      names.push_back(fields_[0]);
+      results.push_back(base::StrCat(fields_[0], ": .", fields_[0]));
+    }
+    Add(base::StrCat("map(", Input(), ", function={", absl::StrJoin(results, ", "), "}",
+                     Seed(), ")"));
+    fields_ = names;
+  }
+
+  base::Generator draw_;
+  std::string text_;
+  std::vector<std::string> fields_;
+  int nodes_ = 0;
+  int batchings_ = 0;
+};
+
+}  // namespace millrace::exec

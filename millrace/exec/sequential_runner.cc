@@ -1,0 +1,147 @@
+#include "millrace/exec/sequential_runner.h"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "millrace/base/check.h"
+#include "millrace/base/status.h"
+#include "millrace/base/text.h"
+#include "millrace/core/block.h"
+#include "millrace/core/pool.h"
+#include "millrace/exec/pass_plan.h"
+#include "millrace/ir/pipeline.h"
+#include "millrace/lanes/chunks.h"
+#include "millrace/ops/library.h"
+#include "millrace/ops/operator.h"
+
+namespace millrace::exec {
+
+// One lane being run: fresh operators, chained.
+class SequentialRunner::Lane {
+ public:
+  Lane(SequentialRunner& runner, int64_t number) : runner_(runner), number_(number) {
+    const PassPlan& plan = runner.plan_;
+    const ops::LaneContext context = {.pool = runner.pool_,
+                                      .seed = runner.options_.seed,
+                                      .epoch = runner.options_.epoch,
+                                      .lane = plan.lanes.ContentHash(number)};
+    source_ = runner.library_.MakeSource(plan.nodes[0], context);
+    for (size_t i = 1; i < plan.nodes.size(); ++i) {
+      operators_.push_back(runner.library_.Make(plan.nodes[i], context));
+    }
+    for (size_t i = 0; i < plan.nodes.size(); ++i) outputs_.emplace_back(this, i);
+  }
+
+  absl::Status Run() {
+    TRY(PushCarry());
+    for (const lanes::RowRange& rows : runner_.plan_.lanes.Content(number_)) {
+      TRY(Named(0, source_->Read(rows, outputs_[0])));
+    }
+    const bool is_last = number_ + 1 == runner_.plan_.lanes.size();
+    for (int place = 1; place <= static_cast<int>(operators_.size()); ++place) {
+      TRY(Named(place, At(place).Finish(outputs_[place])));
+      if (is_last && place == runner_.plan_.last_batching) TRY(FinishPass(place));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // What leaves the operator at a place (0 is the source) and enters the next.
+  class Output final : public ops::Emitter {
+   public:
+    Output(Lane* lane, size_t place) : lane_(lane), place_(static_cast<int>(place)) {}
+
+    absl::Status Emit(core::Block block) override {
+      return lane_->Enter(place_ + 1, std::move(block));
+    }
+
+    absl::Status EmitTail(int64_t key, core::Block rows) override {
+      if (place_ == lane_->runner_.plan_.last_batching) {
+        return lane_->KeepTail(key, std::move(rows));
+      }
+      // Of several batching operators only the last has tails.
+      return lane_->At(place_).FinishPass(std::move(rows), *this);
+    }
+
+   private:
+    Lane* lane_;
+    int place_;
+  };
+
+  ops::Operator& At(int place) { return *operators_[place - 1]; }
+
+  absl::Status Enter(int place, core::Block block) {
+    if (place > static_cast<int>(operators_.size())) {
+      runner_.ready_.push_back(std::move(block));
+      return absl::OkStatus();
+    }
+    return Named(place, At(place).Push(std::move(block), outputs_[place]));
+  }
+
+  absl::Status PushCarry() {
+    for (auto& [key, rows] : std::exchange(runner_.carry_, {})) {
+      TRY(Enter(runner_.plan_.last_batching, rows));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status KeepTail(int64_t key, core::Block rows) {
+    const bool is_new = runner_.carry_.emplace(key, std::move(rows)).second;
+    CHECK(is_new) << "an operator gave two tails of one key";
+    return absl::OkStatus();
+  }
+
+  absl::Status FinishPass(int place) {
+    for (auto& [key, rows] : std::exchange(runner_.carry_, {})) {
+      TRY(Named(place, At(place).FinishPass(rows, outputs_[place])));
+    }
+    return absl::OkStatus();
+  }
+
+  // Says where an error happened, once: an error that comes through the operators
+  // behind it is already named.
+  absl::Status Named(int place, const absl::Status& status) {
+    if (status.ok() || !named_.ok()) return status;
+    named_ = base::Annotate(status, base::StrCat(runner_.plan_.nodes[place].name(),
+                                                 " (%", place, "), lane ", number_));
+    return named_;
+  }
+
+  SequentialRunner& runner_;
+  const int64_t number_;
+  std::unique_ptr<ops::Source> source_;
+  std::vector<std::unique_ptr<ops::Operator>> operators_;
+  std::deque<Output> outputs_;  // Of the source and of each operator.
+  absl::Status named_;
+};
+
+absl::StatusOr<SequentialRunner> SequentialRunner::Open(const ir::Pipeline& pipeline,
+                                                        const ops::Library& library,
+                                                        const PassOptions& options,
+                                                        core::Pool& pool) {
+  return SequentialRunner(TRY(PlanPass(pipeline, library, options)), library, options,
+                          pool);
+}
+
+absl::StatusOr<std::optional<core::Block>> SequentialRunner::Next() {
+  while (ready_.empty() && status_.ok() && next_lane_ < plan_.lanes.size()) {
+    status_ = Lane(*this, next_lane_++).Run();
+  }
+  if (ready_.empty()) {  // What came out before an error is still delivered.
+    TRY(status_);
+    return std::nullopt;
+  }
+  core::Block block = std::move(ready_.front());
+  ready_.pop_front();
+  return block;
+}
+
+}  // namespace millrace::exec
