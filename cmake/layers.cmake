@@ -1,6 +1,7 @@
 # The architecture, in code: the layers from low to high, and what each may include.
 # A layer sees what follows USES and whatever that uses, nothing else.
 
+find_package(CLI11 REQUIRED)
 find_package(spdlog REQUIRED)
 
 millrace_layer(base                        LINKS spdlog::spdlog md
@@ -12,3 +13,4 @@ millrace_layer(rewrite  USES ir            TESTS_USE ops)
 millrace_layer(kernels  USES ir)
 millrace_layer(ops      USES lanes kernels)
 millrace_layer(exec     USES ops rewrite)
+millrace_layer(cli      USES exec          LINKS CLI11::CLI11)
