@@ -151,6 +151,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Run clang-tidy where needed.")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--fix", action="store_true")
+    parser.add_argument("--no-tests", action="store_true", help="leave tests out")
     parser.add_argument("files", nargs="*", help="default: all")
     arguments = parser.parse_args()
 
@@ -161,6 +162,7 @@ def main() -> int:
         path: keys.of(path, command)
         for path, command in compile_commands().items()
         if not arguments.files or path in arguments.files
+        if not (arguments.no_tests and path.endswith("_test.cc"))
     }
     changed = changed_files()
     todo = {

@@ -1,5 +1,7 @@
 #include "millrace/base/golden_file.h"
 
+#include <stdlib.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <sstream>

@@ -35,6 +35,7 @@ struct ThreadCells::Thread {
     MutexLock lock(&mutex);
     for (size_t i = 0; i < slots_of_thread.size; ++i) {
       const Slot& slot = slots_of_thread.first[i];
+      if (slot.cells == nullptr) continue;  // Room ahead: there may be no such object.
       ThreadCells* const object = process().objects[i];
       if (object != nullptr && object->owner_ == slot.owner) object->HandIn(slot.cells);
     }

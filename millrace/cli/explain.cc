@@ -15,6 +15,7 @@
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/cli/verb.h"
+#include "millrace/ir/catalog.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
 #include "millrace/ops/library.h"

@@ -45,4 +45,5 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace millrace::cli
 
+// NOLINTNEXTLINE(bugprone-exception-escape): out of memory ends the process either way.
 int main(int argc, char** argv) { return millrace::cli::Main(argc, argv); }

@@ -23,7 +23,8 @@ namespace millrace::core {
 namespace {
 
 constexpr int64_t kPage = 4096;
-constexpr int64_t kMapFrom = 256 * 1024;  // Larger regions are mapped, not malloc'ed.
+constexpr int64_t kMapFrom = int64_t{256}
+                             << 10;  // Larger regions are mapped, not malloc'ed.
 
 int64_t RoundUp(int64_t size, int64_t multiple) {
   return (size + multiple - 1) / multiple * multiple;

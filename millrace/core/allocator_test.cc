@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -116,6 +117,7 @@ TEST(AllocatorTest, RegionsAreAlignedWritableAndLargeEnough) {
 TEST(AllocatorTest, RegionsDoNotOverlapAndOutliveTheirNeighbours) {
   for (const auto& allocator : AllAllocators()) {
     std::vector<Region> regions;
+    regions.reserve(kSizes.size());
     for (const int64_t size : kSizes) regions.push_back(*allocator->Allocate(size));
     for (size_t i = 0; i < regions.size(); ++i) {
       Fill(regions[i], static_cast<unsigned char>(i));

@@ -1,6 +1,7 @@
 #include "millrace/core/block.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -213,7 +214,7 @@ std::string Block::ToString(int64_t rows_max) const {
 absl::StatusOr<Column> IdColumn(absl::Span<const RowId> ids, Pool& pool) {
   const auto rows = static_cast<int64_t>(ids.size());
   Buffer buffer = TRY(pool.AllocateFor<uint64_t>(2 * rows));
-  uint64_t* out = reinterpret_cast<uint64_t*>(buffer.mutable_data());
+  uint64_t* out = buffer.MutableAs<uint64_t>().data();
   for (const RowId& id : ids) {
     *out++ = id.hi;
     *out++ = id.lo;

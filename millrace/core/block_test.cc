@@ -1,7 +1,6 @@
 #include "millrace/core/block.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -41,6 +40,7 @@ RowId IdNumber(uint64_t number) { return base::Combine(RowId{}, number); }
 // The identities IdNumber(first), IdNumber(first + 1), ...
 Column Ids(int64_t rows, uint64_t first = 0) {
   std::vector<RowId> ids;
+  ids.reserve(rows);
   for (int64_t i = 0; i < rows; ++i) ids.push_back(IdNumber(first + i));
   return IdColumn(ids, HeapPool()).value();
 }

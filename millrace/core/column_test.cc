@@ -5,10 +5,9 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -400,6 +399,7 @@ std::vector<Malformed> MalformedOffsets() {
   const Buffer none;
   const Buffer four = BufferOf<int32_t>({1, 2, 3, 4});
   const Buffer cut = BufferOf<int64_t>({0, 4}).Slice(0, 12);
+  const Buffer more = BufferOf<int64_t>({0, 4, 4}).Slice(0, 20);
   const auto absurd = int64_t{1} << 61;
   return {
       {"no offsets", i32, 1, {Offsets({})}, four, "0 offsets for 1 values"},
@@ -411,7 +411,13 @@ std::vector<Malformed> MalformedOffsets() {
        {Offsets({0, 2, 4})},
        four,
        "3 offsets for 1 values"},
-      {"half an offset", i32, 1, {Level::Variable(cut)}, four, "1 offsets for 1"},
+      {"one offset and a half",
+       i32,
+       1,
+       {Level::Variable(cut)},
+       four,
+       "1 offsets for 1"},
+      {"two and a half", i32, 1, {Level::Variable(more)}, four, "2 offsets for 1"},
       {"misaligned offsets",
        i32,
        1,

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -17,7 +16,6 @@
 #include "absl/types/span.h"
 #include "benchmark/benchmark.h"
 
-#include "millrace/base/check.h"
 #include "millrace/base/clock.h"
 #include "millrace/base/hash.h"
 #include "millrace/base/random.h"

@@ -105,7 +105,7 @@ std::vector<RowRef> AnyRefs(RandomSamples& random, const Sources& sources) {
   while (random.Below(6) != 0) {
     const int64_t begin = random.Below(std::ssize(all));
     const int64_t end =
-        begin + random.Below(std::min<int64_t>(4, all.size() - begin)) + 1;
+        begin + random.Below(std::min<int64_t>(4, std::ssize(all) - begin)) + 1;
     refs.insert(refs.end(), all.begin() + begin, all.begin() + end);
   }
   return refs;

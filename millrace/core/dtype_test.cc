@@ -6,14 +6,11 @@
 #include <optional>
 #include <set>
 #include <sstream>
-#include <string>
 #include <string_view>
 #include <type_traits>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-
-#include "millrace/core/float16.h"
 
 namespace millrace::core {
 namespace {

@@ -60,7 +60,8 @@ class NearestBySearch {
   uint16_t Round(double value) const {
     const uint32_t sign = std::signbit(value) ? 0x8000U : 0;
     const double magnitude = std::fabs(value);
-    const auto above = std::ranges::lower_bound(values_, magnitude);
+    const auto above = std::ranges::partition_point(
+        values_, [&](double other) { return other < magnitude; });
     if (above == values_.end()) return static_cast<uint16_t>(sign | format_.infinity());
     auto bits = static_cast<uint32_t>(above - values_.begin());
     if (bits > 0) {

@@ -83,6 +83,7 @@ inline Plain ReadTensor(const Tensor& tensor, int axis = 0, int64_t first = 0) {
   }
   const int64_t size = tensor.shape()[axis];
   std::vector<Plain> parts;
+  parts.reserve(size);
   for (int64_t i = 0; i < size; ++i) {
     parts.push_back(ReadTensor(tensor, axis + 1, first * size + i));
   }
@@ -225,6 +226,7 @@ class RandomSamples {
 
   std::vector<int64_t> Sizes(int rank, bool ragged) {
     std::vector<int64_t> sizes;
+    sizes.reserve(rank);
     for (int axis = 0; axis < rank; ++axis) {
       sizes.push_back(ragged && Below(2) == 0 ? kUnknownSize : Below(4));
     }
@@ -245,6 +247,7 @@ class RandomSamples {
     if (sizes.empty()) return Plain::Leaf(AnyLeaf(dtype));
     const int64_t size = sizes[0] == kUnknownSize ? Below(4) : sizes[0];
     std::vector<Plain> list;
+    list.reserve(size);
     for (int64_t i = 0; i < size; ++i) {
       list.push_back(AnyValue(dtype, sizes.subspan(1)));
     }

@@ -226,6 +226,15 @@ TEST(PoolTest, BuffersOutliveThePool) {
   EXPECT_EQ(part.data()[0], std::byte{0x33});
 }
 
+TEST(PoolTest, NothingIsKeptOnceThePoolIsGone) {
+  CountedPool counted;
+  const Buffer held = counted.pool->Allocate(1000).value();
+  std::optional<Buffer> other = counted.pool->Allocate(1000).value();
+  counted.pool.reset();
+  other.reset();
+  EXPECT_EQ(counted.ledger->live_regions, 1);
+}
+
 TEST(PoolTest, TheLastBufferFreesItsMemoryAfterThePool) {
   CountedPool counted;
   std::optional<Buffer> buffer = counted.pool->Allocate(1000).value();
@@ -367,11 +376,12 @@ void UseFromOneThread(Pool& pool, unsigned char mark) {
   std::vector<Buffer> held;
   for (int step = 0; step < 2000; ++step) {
     absl::StatusOr<Buffer> buffer = pool.Allocate(random.Integer(1, 2000));
-    if (buffer.ok()) {
+    const bool full = !buffer.ok();
+    if (!full) {
       std::memset(buffer->mutable_data(), mark, buffer->size());
       held.push_back(*std::move(buffer));
     }
-    if (held.size() > 8 || !buffer.ok()) {
+    if (held.size() > 8 || full) {
       for (const Buffer& old : held) {
         for (const std::byte byte : old.As<std::byte>()) {
           ASSERT_EQ(byte, std::byte{mark});
@@ -405,6 +415,7 @@ TEST(PoolTest, ABufferLeavesTheBudgetOnceWhoeverSaysSo) {
     const Buffer shared = pool.Allocate(1024).value();
     {
       std::vector<std::jthread> threads;
+      threads.reserve(3);
       for (int i = 0; i < 3; ++i) {
         threads.emplace_back([&] { shared.storage()->LeaveBudget(); });
       }
@@ -416,9 +427,11 @@ TEST(PoolTest, ABufferLeavesTheBudgetOnceWhoeverSaysSo) {
 TEST(PoolTest, ABufferIsLetGoOnAnyThreadAlsoAfterThePool) {
   CountedPool counted;
   std::vector<Buffer> buffers;
+  buffers.reserve(100);
   for (int i = 0; i < 100; ++i) buffers.push_back(counted.pool->Allocate(256).value());
   {
     std::vector<std::jthread> threads;
+    threads.reserve(4);
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([mine = buffers]() mutable { mine.clear(); });
     }

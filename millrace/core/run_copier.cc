@@ -25,7 +25,32 @@
 namespace millrace::core {
 namespace {
 
+// A level of one source, ready for a loop over many runs.
+struct Places {
+  int64_t size;
+  const int64_t* offsets;
+};
+
 int64_t Length(const Run& run) { return run.extent.end - run.extent.begin; }
+
+Extent Below(const Places& places, Extent here) {
+  if (places.size == kUnknownSize) {
+    return {places.offsets[here.begin], places.offsets[here.end]};
+  }
+  return {here.begin * places.size, here.end * places.size};
+}
+
+// Writes where each value of a run ends, when the first begins at `begin`.
+void WriteEnds(const Places& places, Extent here, int64_t begin, int64_t* out) {
+  if (places.size != kUnknownSize) {
+    for (int64_t i = here.begin; i < here.end; ++i) *out++ = begin += places.size;
+    return;
+  }
+  const int64_t shift = begin - places.offsets[here.begin];
+  for (int64_t i = here.begin; i < here.end; ++i) {
+    *out++ = places.offsets[i + 1] + shift;
+  }
+}
 
 }  // namespace
 
@@ -103,32 +128,26 @@ std::optional<int64_t> RunCopier::CommonSize(size_t depth) const {
 }
 
 absl::StatusOr<Buffer> RunCopier::CopyOffsets(size_t depth) {
-  std::vector<Below> below;
+  std::vector<Places> places;
   for (const Column& column : columns_) {
     const Level& level = column.levels()[depth];
-    below.push_back({level.size, level.offsets.As<int64_t>().data()});
+    places.push_back({level.size, level.offsets.As<int64_t>().data()});
   }
   Buffer buffer = TRY(pool_.AllocateFor<int64_t>(total_ + 1));
   int64_t* out = buffer.MutableAs<int64_t>().data();
-  *out = 0;
-  for (Run& run : runs_) out = CopyRunOfOffsets(below[run.source], run, out);
-  total_ = *out;
-  return buffer;
-}
-
-// Goes on from the offset at `out`, and moves the run to what lies below. Gives the
-// place of the last offset written.
-int64_t* RunCopier::CopyRunOfOffsets(const Below& below, Run& run, int64_t* out) {
-  const auto [begin, end] = run.extent;
-  if (below.size != kUnknownSize) {
-    for (int64_t i = begin; i < end; ++i, ++out) out[1] = out[0] + below.size;
-    run.extent = {begin * below.size, end * below.size};
-    return out;
+  int64_t end = 0;
+  *out++ = end;
+  for (Run& run : runs_) {
+    const Extent below = Below(places[run.source], run.extent);
+    const int64_t length = Length(run);
+    if (length > 1) WriteEnds(places[run.source], run.extent, end, out);
+    end += below.end - below.begin;
+    out += length;
+    out[-1] = end;  // All there is to write for most runs.
+    run.extent = below;
   }
-  const int64_t shift = *out - below.offsets[begin];
-  for (int64_t i = begin; i < end; ++i) *++out = below.offsets[i + 1] + shift;
-  run.extent = {below.offsets[begin], below.offsets[end]};
-  return out;
+  total_ = end;
+  return buffer;
 }
 
 absl::StatusOr<Buffer> RunCopier::CopyValues() const {

@@ -67,18 +67,11 @@ class RunCopier {
   absl::StatusOr<Column> CopyByRow(size_t depth);
 
  private:
-  // A level of one source, ready for a loop over many runs.
-  struct Below {
-    int64_t size;
-    const int64_t* offsets;
-  };
-
   absl::StatusOr<Levels> CopyLevels(size_t depth);
 
   // Gives the new level, and moves the runs to what lies below it.
   absl::StatusOr<Level> CopyLevel(size_t depth);
   absl::StatusOr<Buffer> CopyOffsets(size_t depth);
-  static int64_t* CopyRunOfOffsets(const Below& below, Run& run, int64_t* out);
 
   // The one fixed size that all columns with rows to copy have at a level.
   std::optional<int64_t> CommonSize(size_t depth) const;

@@ -6,10 +6,11 @@
 #include <ostream>
 #include <string>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 
 #include "millrace/base/check.h"
 #include "millrace/base/text.h"

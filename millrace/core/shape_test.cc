@@ -1,7 +1,6 @@
 #include "millrace/core/shape.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <sstream>

@@ -1,7 +1,6 @@
 #include "millrace/core/spec.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <sstream>
 #include <string>
@@ -12,7 +11,6 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/status_matchers.h"
-#include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/plain_rows_test.h"
@@ -174,6 +172,17 @@ TEST(SpecTest, TensorsAreCheckedOneByOne) {
   EXPECT_THAT(CheckAdmits(Field(DType::kInt32, {2, 2, 1}), tensors.Stack(2)),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "field x should be int32[2, 2, 1] but is int32[?, 1, 1]"));
+}
+
+TEST(SpecTest, OfASliceOnlyItsOwnRowsAreChecked) {
+  const Column tensors = Column::OfTensors(
+      DType::kInt32, {Tensor::FromValues<int32_t>({1, 2}, {2}), Tensor::Scalar(3)});
+  const Column lists = tensors.Nest(2, {Level::Variable(BufferOf<int64_t>({0, 1, 2}))});
+  EXPECT_THAT(CheckAdmits(Field(DType::kInt32, {1}), lists.Slice(1, 1)), IsOk());
+  EXPECT_THAT(CheckAdmits(Field(DType::kInt32, {1}), lists),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(CheckAdmits(Field(DType::kInt32, {2}), RaggedInts().Slice(0, 1)), IsOk());
+  EXPECT_THAT(CheckAdmits(Field(DType::kInt32, {1}), RaggedInts().Slice(1, 1)), IsOk());
 }
 
 TEST(SpecTest, OfNoRowsTheLayoutIsChecked) {

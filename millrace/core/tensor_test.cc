@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/status_matchers.h"
+#include "millrace/core/allocator.h"
 #include "millrace/core/buffer.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/float16.h"

@@ -54,10 +54,7 @@ class RandomPipeline {
         return Add(base::StrCat("shuffle(", Input(), ", window=", Number(1, 300),
                                 Seed(), ")"));
       case 5:
-        if (batchings_ == 2) return;
-        ++batchings_;
-        return Add(base::StrCat("batch(", Input(), ", size=", Number(1, 40),
-                                ", drop_remainder=", Flag(), ")"));
+        return AddBatch();
       default:  // One that changes nothing.
         return Number(0, 2) == 0
                    ? Add(base::StrCat("filter(", Input(), ", predicate={true})"))
@@ -66,7 +63,14 @@ class RandomPipeline {
     }
   }
 
-  std::string Flag() { return Number(0, 2) == 0 ? "true" : "false"; }
+  // Batches of batches need batches of one size.
+  void AddBatch() {
+    if (batchings_ == 2 || short_batches_) return;
+    ++batchings_;
+    short_batches_ = Number(0, 2) == 0;
+    Add(base::StrCat("batch(", Input(), ", size=", Number(1, 40),
+                     ", drop_remainder=", short_batches_ ? "false" : "true", ")"));
+  }
 
   std::string Seed() {
     return Number(0, 2) == 0 ? "" : base::StrCat(", seed=", Number(0, 3));
@@ -130,6 +134,7 @@ class RandomPipeline {
   std::vector<std::string> fields_;
   int nodes_ = 0;
   int batchings_ = 0;
+  bool short_batches_ = false;  // The last may have fewer rows.
 };
 
 }  // namespace millrace::exec

@@ -1,5 +1,6 @@
 #include "millrace/exec/sequential_runner.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>

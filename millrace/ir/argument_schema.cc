@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -84,9 +85,10 @@ std::optional<ArgumentType> ItemType(ArgumentType type) {
 }
 
 absl::StatusOr<Value> CheckFunction(const ArgumentSchema& schema, const Value& value) {
-  const Function* function = value.If<Function>();
+  const auto* function = value.If<Function>();
   if (function == nullptr || *function == nullptr) return WrongType(schema, value);
-  const bool named = (*function)->gives_row();
+  const Expression& expression = **function;
+  const bool named = expression.gives_row();
   if (schema.type == ArgumentType::kRowFunction && !named) {
     return Wrong(schema, "must name its results, as in {name: value}");
   }

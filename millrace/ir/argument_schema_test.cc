@@ -1,5 +1,6 @@
 #include "millrace/ir/argument_schema.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -112,7 +113,7 @@ TEST(ArgumentSchemaTest, AnIntegerWillDoForAFloat) {
 }
 
 TEST(ArgumentSchemaTest, AllNansBecomeOne) {
-  const double odd = std::bit_cast<double>(uint64_t{0xFFF8000000000123});
+  const auto odd = std::bit_cast<double>(uint64_t{0xFFF8000000000123});
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(Checked(Of(ArgumentType::kFloat), odd), IsOkAndHolds(Value(nan)));
   EXPECT_THAT(Checked(Of(ArgumentType::kFloats), List{odd}),

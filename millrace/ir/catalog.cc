@@ -24,6 +24,7 @@ auto FindIn(const Map& map, std::string_view name, std::string_view what)
   const auto found = map.find(name);
   if (found != map.end()) return &found->second;
   std::vector<std::string> names;
+  names.reserve(map.size());
   for (const auto& [known, schema] : map) names.push_back(known);
   return absl::InvalidArgumentError(
       base::StrCat("there is no ", what, " ", Shown(name), Suggestion(name, names)));

@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/status_matchers.h"
+#include "millrace/base/text.h"
 #include "millrace/ir/kernel.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/test_catalog.h"

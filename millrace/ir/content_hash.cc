@@ -41,15 +41,15 @@ void HashValue(const Value& value, base::Sha256Hasher& hasher) {
   HashText(value.KindName(), hasher);
   if (const bool* flag = value.If<bool>(); flag != nullptr) {
     hasher.UpdateNumber(*flag ? 1 : 0);
-  } else if (const int64_t* integer = value.If<int64_t>(); integer != nullptr) {
+  } else if (const auto* integer = value.If<int64_t>(); integer != nullptr) {
     hasher.UpdateNumber(static_cast<uint64_t>(*integer));
-  } else if (const double* number = value.If<double>(); number != nullptr) {
+  } else if (const auto* number = value.If<double>(); number != nullptr) {
     hasher.UpdateNumber(std::bit_cast<uint64_t>(*number));
-  } else if (const std::string* text = value.If<std::string>(); text != nullptr) {
+  } else if (const auto* text = value.If<std::string>(); text != nullptr) {
     HashText(*text, hasher);
-  } else if (const Attachment* bytes = value.If<Attachment>(); bytes != nullptr) {
+  } else if (const auto* bytes = value.If<Attachment>(); bytes != nullptr) {
     HashDigest(bytes->hash(), hasher);
-  } else if (const Function* function = value.If<Function>(); function != nullptr) {
+  } else if (const auto* function = value.If<Function>(); function != nullptr) {
     HashDigest((*function)->Fingerprint(), hasher);
   } else if (const List* items = value.If<List>(); items != nullptr) {
     hasher.UpdateNumber(items->size());

@@ -1,5 +1,6 @@
 #include "millrace/ir/content_hash.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "millrace/core/tensor.h"
 #include "millrace/ir/attachment.h"
 #include "millrace/ir/expression.h"
+#include "millrace/ir/kernel.h"
 #include "millrace/ir/test_catalog.h"
 #include "millrace/ir/text.h"
 #include "millrace/ir/value.h"

@@ -1,6 +1,7 @@
 // Every error of the text form, word for word, in testdata/errors.golden: what people
 // read when something is wrong is reviewed like code.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 

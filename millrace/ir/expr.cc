@@ -35,6 +35,7 @@ class Trace {
   Expr Call(std::string_view kernel, const std::vector<Expr>& operands,
             const Arguments& arguments) {
     std::vector<TermId> terms;
+    terms.reserve(operands.size());
     for (const Expr& operand : operands) terms.push_back(TermOf(operand));
     if (!status_.ok()) return {this, TermId{}};
     return Keep(builder_.Call(kernel, std::move(terms), arguments));

@@ -11,7 +11,6 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/status_matchers.h"
-#include "millrace/core/dtype.h"
 #include "millrace/core/tensor.h"
 #include "millrace/ir/expression.h"
 #include "millrace/ir/test_catalog.h"
@@ -49,25 +48,26 @@ TEST(ExprTest, ALambdaBecomesAnExpression) {
 }
 
 TEST(ExprTest, EveryOperatorIsTheKernelOfTheTextForm) {
-  const auto traced = [](Expr (*make)(Expr, Expr)) {
+  const auto traced = [](Expr (*make)(const Expr&, const Expr&)) {
     return Text([&](Row row, Rng) { return make(row["a"], row["b"]); });
   };
-  EXPECT_EQ(traced([](Expr a, Expr b) { return a + b; }), "{.a + .b}");
-  EXPECT_EQ(traced([](Expr a, Expr b) { return a - b; }), "{.a - .b}");
-  EXPECT_EQ(traced([](Expr a, Expr b) { return a * b; }), "{.a * .b}");
-  EXPECT_EQ(traced([](Expr a, Expr b) { return a / b; }), "{.a / .b}");
-  EXPECT_EQ(traced([](Expr a, Expr b) { return a % b; }), "{.a % .b}");
-  EXPECT_EQ(traced([](Expr a, Expr b) { return a == b; }), "{.a == .b}");
-  EXPECT_EQ(traced([](Expr a, Expr b) { return a != b; }), "{.a != .b}");
-  EXPECT_EQ(traced([](Expr a, Expr b) { return a < b; }), "{.a < .b}");
-  EXPECT_EQ(traced([](Expr a, Expr b) { return a <= b; }), "{.a <= .b}");
-  EXPECT_EQ(traced([](Expr a, Expr b) { return a > b; }), "{.a > .b}");
-  EXPECT_EQ(traced([](Expr a, Expr b) { return a >= b; }), "{.a >= .b}");
-  EXPECT_EQ(traced([](Expr a, Expr b) { return a < b && b < a; }),
+  EXPECT_EQ(traced([](const Expr& a, const Expr& b) { return a + b; }), "{.a + .b}");
+  EXPECT_EQ(traced([](const Expr& a, const Expr& b) { return a - b; }), "{.a - .b}");
+  EXPECT_EQ(traced([](const Expr& a, const Expr& b) { return a * b; }), "{.a * .b}");
+  EXPECT_EQ(traced([](const Expr& a, const Expr& b) { return a / b; }), "{.a / .b}");
+  EXPECT_EQ(traced([](const Expr& a, const Expr& b) { return a % b; }), "{.a % .b}");
+  EXPECT_EQ(traced([](const Expr& a, const Expr& b) { return a == b; }), "{.a == .b}");
+  EXPECT_EQ(traced([](const Expr& a, const Expr& b) { return a != b; }), "{.a != .b}");
+  EXPECT_EQ(traced([](const Expr& a, const Expr& b) { return a < b; }), "{.a < .b}");
+  EXPECT_EQ(traced([](const Expr& a, const Expr& b) { return a <= b; }), "{.a <= .b}");
+  EXPECT_EQ(traced([](const Expr& a, const Expr& b) { return a > b; }), "{.a > .b}");
+  EXPECT_EQ(traced([](const Expr& a, const Expr& b) { return a >= b; }), "{.a >= .b}");
+  EXPECT_EQ(traced([](const Expr& a, const Expr& b) { return a < b && b < a; }),
             "{.a < .b and .b < .a}");
-  EXPECT_EQ(traced([](Expr a, Expr b) { return a < b || b < a; }),
+  EXPECT_EQ(traced([](const Expr& a, const Expr& b) { return a < b || b < a; }),
             "{.a < .b or .b < .a}");
-  EXPECT_EQ(traced([](Expr a, Expr b) { return !(a < -b); }), "{not .a < -.b}");
+  EXPECT_EQ(traced([](const Expr& a, const Expr& b) { return !(a < -b); }),
+            "{not .a < -.b}");
 }
 
 TEST(ExprTest, ConstantsAreWrittenPlainly) {
@@ -111,6 +111,7 @@ TEST(ExprTest, TheOrderOfEvaluationDoesNotShow) {
   const auto drawn = [](bool forth) {
     return Text([&](Row, Rng rng) {
       std::vector<Expr> draws;
+      draws.reserve(3);
       for (int i = 0; i < 3; ++i) draws.push_back(rng.Uniform(0, forth ? i : 2 - i));
       if (!forth) std::swap(draws[0], draws[2]);
       return draws[0] - draws[1] * draws[2];

@@ -1,6 +1,7 @@
 #include "millrace/ir/expression.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>

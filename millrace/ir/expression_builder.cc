@@ -1,6 +1,7 @@
 #include "millrace/ir/expression_builder.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -266,6 +267,7 @@ absl::StatusOr<Term> ExpressionBuilder::MakeCall(const KernelSchema& kernel,
 
 absl::StatusOr<ValueType> ExpressionBuilder::Infer(const Term& call) const {
   std::vector<ValueType> types;
+  types.reserve(call.operands.size());
   for (const TermId operand : call.operands) types.push_back(term(operand).type);
   ValueType type =
       TRY(call.kernel->infer({.operands = types, .arguments = call.arguments}));
@@ -277,6 +279,7 @@ absl::StatusOr<ValueType> ExpressionBuilder::Infer(const Term& call) const {
 absl::Status ExpressionBuilder::CheckLiteralsFit(const Term& call) const {
   if (!call.kernel->promotes) return absl::OkStatus();
   std::vector<ValueType> types;
+  types.reserve(call.operands.size());
   for (const TermId operand : call.operands) types.push_back(term(operand).type);
   const std::optional<DType> together = CommonType(types);
   if (!together || !core::IsInteger(*together)) return absl::OkStatus();
@@ -335,6 +338,7 @@ absl::StatusOr<std::vector<TermId>> Inline(
       placed.push_back(TRY(builder.Literal(term.literal, term.type.weak)));
     } else {
       std::vector<TermId> operands;
+      operands.reserve(term.operands.size());
       for (const TermId operand : term.operands) {
         operands.push_back(placed[static_cast<size_t>(operand)]);
       }

@@ -27,6 +27,7 @@
 #include "millrace/ir/test_catalog.h"
 #include "millrace/ir/text.h"
 #include "millrace/ir/type.h"
+#include "millrace/ir/value.h"
 
 namespace millrace::ir {
 namespace {
@@ -205,6 +206,7 @@ TEST(ExpressionBuilderTest, UnknownFieldsAreNamedWithTheNearest) {
 
 TEST(ExpressionBuilderTest, AnErrorAboutManyFieldsStaysShort) {
   std::vector<core::FieldSpec> fields;
+  fields.reserve(1000);
   for (int i = 0; i < 1000; ++i) {
     fields.push_back({base::StrCat("field", i), DType::kInt64, {}});
   }

@@ -1,10 +1,10 @@
 #include "millrace/ir/expression_parser.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,7 +22,6 @@
 #include "millrace/core/tensor.h"
 #include "millrace/ir/attachment.h"
 #include "millrace/ir/expression.h"
-#include "millrace/ir/lexer.h"
 #include "millrace/ir/test_catalog.h"
 #include "millrace/ir/token_reader.h"
 #include "millrace/ir/type.h"

@@ -1,6 +1,7 @@
 #include "millrace/ir/expression.h"
 
-#include <string>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,7 +14,6 @@
 #include "millrace/base/sha256.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/core/dtype.h"
-#include "millrace/core/spec.h"
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/kernel.h"
 #include "millrace/ir/test_catalog.h"

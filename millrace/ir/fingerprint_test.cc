@@ -1,6 +1,7 @@
 // What fingerprints of pipelines depend on, and what not: they name cached results and
 // shared productions, so every mistake here is a wrong row or a cache that never hits.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -13,15 +13,14 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/random.h"
+#include "millrace/base/sha256.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
 #include "millrace/core/tensor.h"
 #include "millrace/ir/attachment.h"
-#include "millrace/ir/expression.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/test_catalog.h"
 #include "millrace/ir/text.h"
-#include "millrace/ir/token_reader.h"
 
 namespace millrace::ir {
 namespace {
@@ -70,7 +69,7 @@ TEST(HostileTextTest, TextsOverTheLimitAreNotRead) {
 // As long as a text may be.
 TEST(HostileTextTest, LongTextsOfOneKindAreRefused) {
   for (const std::string_view piece :
-       {" ", "\n", "(", "#\n", "\xff", "%0 = ", "a#1 ", "%0 = range(stop=1)\n"}) {
+       {"\n", "(", "#\n", "a#1 ", "%0 = range(stop=1)\n"}) {
     const auto times = static_cast<int64_t>(kTextBytesMax / piece.size());
     ExpectRefused(Repeated(piece, times), "");
   }
@@ -270,65 +269,20 @@ TEST(HostileTextTest, WhatIsPrintedIsNeverMuchLongerThanWhatWasRead) {
   EXPECT_LT(Print(*pipeline).text.size(), 10 * text.size());
 }
 
+// Pieces of the language.
+// clang-format off
+constexpr std::string_view kPieces[] = {
+    "%0", " = ", "range", "rows", "map", "filter", "batch", "shuffle", "zip", "(",
+    ")", "{", "}", "[", "]", ",", ":", ";", "stop", "=", "size", "10", "-1", "1.5f32",
+    "nan", "inf", "true", "none", ".a", ".x", ".flag", "$0", "$1 = ", " + ", " - ",
+    " * ", " / ", "//", "%", " == ", " < ", " and ", " or ", " not ", "\"t\"",
+    "b\"t\"", "uniform#1(0, 1)", "function={", "x: ", "int64[1, 2]", "#", "\n", "@00",
+    "%1 = map(%0, function={x: ", "predicate={", "millrace 1\n", "%0 = rows()\n",
+};
+// clang-format on
+
 // Random bytes, and random pieces of the language in random order.
 TEST(HostileTextTest, RandomTextIsAnErrorOrAPipeline) {
-  static constexpr std::string_view kPieces[] = {"%0",
-                                                 " = ",
-                                                 "range",
-                                                 "rows",
-                                                 "map",
-                                                 "filter",
-                                                 "batch",
-                                                 "shuffle",
-                                                 "zip",
-                                                 "(",
-                                                 ")",
-                                                 "{",
-                                                 "}",
-                                                 "[",
-                                                 "]",
-                                                 ",",
-                                                 ":",
-                                                 ";",
-                                                 "stop",
-                                                 "=",
-                                                 "size",
-                                                 "10",
-                                                 "-1",
-                                                 "1.5f32",
-                                                 "nan",
-                                                 "inf",
-                                                 "true",
-                                                 "none",
-                                                 ".a",
-                                                 ".x",
-                                                 ".flag",
-                                                 "$0",
-                                                 "$1 = ",
-                                                 " + ",
-                                                 " - ",
-                                                 " * ",
-                                                 " / ",
-                                                 "//",
-                                                 "%",
-                                                 " == ",
-                                                 " < ",
-                                                 " and ",
-                                                 " or ",
-                                                 " not ",
-                                                 "\"t\"",
-                                                 "b\"t\"",
-                                                 "uniform#1(0, 1)",
-                                                 "function={",
-                                                 "x: ",
-                                                 "int64[1, 2]",
-                                                 "#",
-                                                 "\n",
-                                                 "@00",
-                                                 "%1 = map(%0, function={x: ",
-                                                 "predicate={",
-                                                 "millrace 1\n",
-                                                 "%0 = rows()\n"};
   base::Generator generator(base::RandomKey(9, 9, 9), {});
   int parsed = 0;
   for (int i = 0; i < 30'000; ++i) {

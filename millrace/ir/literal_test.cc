@@ -1,5 +1,8 @@
 #include "millrace/ir/literal.h"
 
+#include <absl/status/statusor.h>
+#include <absl/types/span.h>
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -14,9 +17,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "millrace/base/check.h"
 #include "millrace/base/random.h"
 #include "millrace/base/status_matchers.h"
-#include "millrace/base/text.h"
 #include "millrace/base/utf8.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/float16.h"

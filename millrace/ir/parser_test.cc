@@ -1,3 +1,4 @@
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -50,7 +51,7 @@ std::vector<int64_t> NumbersIn(std::string_view text) {
   for (const Pipeline& node : Must(text).Nodes()) {
     if (node.call_number() != kNoCallNumber) numbers.push_back(node.call_number());
     for (const Argument& argument : node.arguments().all()) {
-      const Function* function = argument.value.If<Function>();
+      const auto* function = argument.value.If<Function>();
       if (function == nullptr) continue;
       for (const Term& term : (*function)->terms()) {
         if (term.call_number != kNoCallNumber) numbers.push_back(term.call_number);

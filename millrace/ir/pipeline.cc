@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/core/spec.h"
+#include "millrace/ir/argument_schema.h"
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/content_hash.h"
 #include "millrace/ir/expression.h"
@@ -67,7 +69,7 @@ absl::StatusOr<int64_t> NumberFor(const OperatorSchema& schema, int64_t wanted,
 int64_t NextCallNumberIn(const Arguments& arguments) {
   int64_t next = 0;
   for (const Argument& argument : arguments.all()) {
-    const Function* function = argument.value.If<Function>();
+    const auto* function = argument.value.If<Function>();
     if (function != nullptr) next = std::max(next, (*function)->NextCallNumber());
   }
   return next;
@@ -92,7 +94,7 @@ absl::Status CheckFunctionFits(const Expression& function, const core::Spec& inp
 absl::Status CheckFunctions(const Arguments& arguments,
                             absl::Span<const Pipeline> inputs) {
   for (const Argument& argument : arguments.all()) {
-    const Function* function = argument.value.If<Function>();
+    const auto* function = argument.value.If<Function>();
     if (function == nullptr) continue;
     CHECK(!inputs.empty()) << "a source has no rows to call " << argument.name << " on";
     TRY(CheckFunctionFits(**function, inputs[0].spec()));
@@ -223,8 +225,8 @@ std::vector<Pipeline> Pipeline::NodesOf(absl::Span<const Pipeline> roots) {
   std::vector<Pipeline> ordered;
   absl::flat_hash_set<const Node*> placed;
   std::vector<std::pair<Pipeline, size_t>> path;
-  for (auto root = roots.rbegin(); root != roots.rend(); ++root) {
-    path.emplace_back(*root, 0);
+  for (const auto& root : std::ranges::reverse_view(roots)) {
+    path.emplace_back(root, 0);
   }
   while (!path.empty()) {
     auto& [node, next] = path.back();

@@ -1,5 +1,8 @@
 #include "millrace/ir/pipeline.h"
 
+#include <absl/types/span.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,7 +17,6 @@
 
 #include "millrace/base/check.h"
 #include "millrace/base/status_matchers.h"
-#include "millrace/base/text.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/shape.h"
 #include "millrace/core/spec.h"
@@ -23,6 +25,7 @@
 #include "millrace/ir/operator.h"
 #include "millrace/ir/test_catalog.h"
 #include "millrace/ir/text.h"
+#include "millrace/ir/type.h"
 #include "millrace/ir/value.h"
 
 namespace millrace::ir {
@@ -59,6 +62,7 @@ Value Over(const Pipeline& input, std::string_view text) {
 
 std::vector<std::string> NamesOf(const std::vector<Pipeline>& nodes) {
   std::vector<std::string> names;
+  names.reserve(nodes.size());
   for (const Pipeline& node : nodes) names.push_back(node.name());
   return names;
 }

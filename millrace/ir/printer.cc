@@ -207,6 +207,7 @@ class ExpressionPrinter {
 
   Printed PrintPlainCall(const Term& term) {
     std::vector<std::string> items;
+    items.reserve(term.operands.size());
     for (const TermId operand : term.operands) items.push_back(At(operand).text);
     for (std::string& argument :
          values_.Print(term.arguments, term.kernel->arguments)) {
@@ -229,20 +230,20 @@ std::string ValuePrinter::Print(const Value& value) {
   if (const bool* flag = value.If<bool>(); flag != nullptr) {
     return *flag ? "true" : "false";
   }
-  if (const int64_t* integer = value.If<int64_t>(); integer != nullptr) {
+  if (const auto* integer = value.If<int64_t>(); integer != nullptr) {
     return base::StrCat(*integer);
   }
-  if (const double* number = value.If<double>(); number != nullptr) {
+  if (const auto* number = value.If<double>(); number != nullptr) {
     return core::PrintValue(core::DType::kFloat64,
                             reinterpret_cast<const std::byte*>(number));
   }
-  if (const std::string* text = value.If<std::string>(); text != nullptr) {
+  if (const auto* text = value.If<std::string>(); text != nullptr) {
     return Quote(*text);
   }
-  if (const Attachment* attachment = value.If<Attachment>(); attachment != nullptr) {
+  if (const auto* attachment = value.If<Attachment>(); attachment != nullptr) {
     return PrintAttachment(*attachment, attachments_);
   }
-  if (const Function* function = value.If<Function>(); function != nullptr) {
+  if (const auto* function = value.If<Function>(); function != nullptr) {
     return ExpressionPrinter(**function, *this).Print();
   }
   std::vector<std::string> items;

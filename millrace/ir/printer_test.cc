@@ -1,11 +1,8 @@
-#include <cstdint>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -19,12 +16,9 @@
 #include "millrace/core/tensor.h"
 #include "millrace/ir/attachment.h"
 #include "millrace/ir/catalog.h"
-#include "millrace/ir/expression.h"
-#include "millrace/ir/expression_builder.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/test_catalog.h"
 #include "millrace/ir/text.h"
-#include "millrace/ir/value.h"
 
 namespace millrace::ir {
 namespace {

@@ -66,6 +66,7 @@ class RandomParts {
     const int64_t count = shape.Count();
     if (core::IsVariable(dtype)) {
       std::vector<std::string> texts;
+      texts.reserve(count);
       for (int64_t i = 0; i < count; ++i) texts.push_back(Text(dtype));
       return core::Tensor::FromTexts(texts, shape, dtype);
     }
@@ -187,9 +188,9 @@ class RandomExpression {
     }
     if (parts_.Chance(0.5))
       return Keep(builder_.Literal(parts_.Scalar(parts_.AnyType())));
-    static const core::Shape* const kShapes =
-        new core::Shape[4]{{0}, {3}, {2, 1, 3}, {40}};
-    Keep(builder_.Literal(parts_.Array(parts_.AnyType(), kShapes[parts_.Below(4)])));
+    const core::Shape shapes[] = {{0}, {3}, {2, 1, 3}, {40}};
+    Keep(builder_.Literal(
+        parts_.Array(parts_.AnyType(), parts_.OneOf<core::Shape>(shapes))));
   }
 
   void AddUnary() {

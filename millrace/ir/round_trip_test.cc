@@ -1,11 +1,11 @@
 // What is printed is parsed again, and gives the same: the text, the content, the
 // fingerprint. For pipelines written by hand and for random ones.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -18,6 +18,7 @@
 #include "millrace/base/text.h"
 #include "millrace/base/utf8.h"
 #include "millrace/core/dtype.h"
+#include "millrace/core/shape.h"
 #include "millrace/core/spec.h"
 #include "millrace/core/tensor.h"
 #include "millrace/ir/attachment.h"

@@ -1,5 +1,7 @@
 #include "millrace/ir/shown.h"
 
+#include <absl/strings/string_view.h>
+
 #include <cstddef>
 #include <string>
 #include <string_view>

@@ -58,10 +58,10 @@ absl::Status Flatten(const Value& value, const Shape& shape, int depth,
 
 // The item as it was written, where that is short.
 std::string Written(const Value& item) {
-  if (const int64_t* integer = item.If<int64_t>(); integer != nullptr) {
+  if (const auto* integer = item.If<int64_t>(); integer != nullptr) {
     return base::StrCat(*integer);
   }
-  if (const double* number = item.If<double>(); number != nullptr) {
+  if (const auto* number = item.If<double>(); number != nullptr) {
     return base::ShortestText(*number);
   }
   return std::string(item.KindName());
@@ -87,8 +87,8 @@ absl::StatusOr<T> ConvertFloat(const Value& item, double number) {
 template <typename T>
 absl::StatusOr<T> Convert(const Value& item) {
   const bool* flag = item.If<bool>();
-  const int64_t* integer = item.If<int64_t>();
-  const double* number = item.If<double>();
+  const auto* integer = item.If<int64_t>();
+  const auto* number = item.If<double>();
   if constexpr (std::is_same_v<T, bool>) {
     if (flag != nullptr) return *flag;
   } else if constexpr (std::is_integral_v<T>) {

@@ -31,7 +31,7 @@ using testing::Not;
 constexpr auto kWrong = absl::StatusCode::kInvalidArgument;
 
 // A list of one item. (List{List{1}} is a copy of the inner one to some compilers.)
-Value Around(Value item) { return List(1, std::move(item)); }
+Value Around(const Value& item) { return List(1, item); }
 
 TEST(TensorFromListTest, OneListIsOneAxis) {
   EXPECT_THAT(TensorFromList(List{1, 2, 3}, DType::kInt32),

@@ -82,7 +82,7 @@ inline absl::StatusOr<ValueType> InferComparison(const KernelTypes& types) {
 }
 
 inline absl::StatusOr<ValueType> InferLogic(const KernelTypes& types) {
-  const ValueType met = TRY(MeetAll(types));
+  ValueType met = TRY(MeetAll(types));
   if (met.dtype == core::DType::kBool) return met;
   return absl::InvalidArgumentError(base::StrCat("needs bools, not ", ToString(met)));
 }
@@ -208,6 +208,7 @@ inline void AddIndexKernels(Catalog& catalog) {
 
 inline void AddOtherKernels(Catalog& catalog) {
   std::vector<std::string> names;
+  names.reserve(core::kAllDTypes.size());
   for (const core::DType dtype : core::kAllDTypes)
     names.emplace_back(core::Name(dtype));
   AddKernel(catalog, {.name = "cast",

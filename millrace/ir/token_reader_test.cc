@@ -1,7 +1,9 @@
 #include "millrace/ir/token_reader.h"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

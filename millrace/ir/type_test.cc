@@ -1,9 +1,9 @@
 #include "millrace/ir/type.h"
 
-#include <cstdint>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,7 +25,7 @@ using core::Shape;
 using testing::AllOf;
 using testing::HasSubstr;
 
-ValueType Strong(DType dtype, Shape shape = {}) { return {dtype, shape}; }
+ValueType Strong(DType dtype, Shape shape = {}) { return {dtype, std::move(shape)}; }
 
 ValueType Weak(DType dtype) { return {dtype, {}, true}; }
 

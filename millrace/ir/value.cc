@@ -23,13 +23,13 @@ std::string_view Value::KindName() const {
 }
 
 bool operator==(const Value& a, const Value& b) {
-  if (const Function* function = a.If<Function>(); function != nullptr) {
-    const Function* other = b.If<Function>();
+  if (const auto* function = a.If<Function>(); function != nullptr) {
+    const auto* other = b.If<Function>();
     return other != nullptr && **function == **other;
   }
   // Bit for bit, as they are hashed: -0.0 is not 0.0, and NaN is itself.
-  const double* number = a.If<double>();
-  const double* other = b.If<double>();
+  const auto* number = a.If<double>();
+  const auto* other = b.If<double>();
   if (number != nullptr && other != nullptr) {
     return std::bit_cast<uint64_t>(*number) == std::bit_cast<uint64_t>(*other);
   }

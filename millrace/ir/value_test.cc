@@ -1,18 +1,19 @@
 #include "millrace/ir/value.h"
 
-#include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "millrace/core/tensor.h"
+#include "millrace/base/check.h"
 #include "millrace/ir/attachment.h"
 #include "millrace/ir/expression.h"
 #include "millrace/ir/test_catalog.h"

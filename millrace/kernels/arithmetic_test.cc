@@ -1,4 +1,5 @@
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -26,7 +27,6 @@
 #include "millrace/ir/type.h"
 #include "millrace/kernels/call_kernel.h"
 #include "millrace/kernels/convert.h"
-#include "millrace/kernels/loops.h"
 
 namespace millrace::kernels {
 namespace {
@@ -136,9 +136,9 @@ std::vector<Reference> References() {
     };
   };
   return {
-      {"add", std::plus<Wide>(), std::plus<double>()},
-      {"subtract", std::minus<Wide>(), std::minus<double>()},
-      {"multiply", std::multiplies<Wide>(), std::multiplies<double>()},
+      {"add", std::plus<>(), std::plus<>()},
+      {"subtract", std::minus<>(), std::minus<>()},
+      {"multiply", std::multiplies<>(), std::multiplies<>()},
       {"minimum", min, nan_or(min)},
       {"maximum", max, nan_or(max)},
       {"floor_divide", FloorOf, nullptr, false},

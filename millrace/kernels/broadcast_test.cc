@@ -1,7 +1,6 @@
 #include "millrace/kernels/broadcast.h"
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +23,6 @@
 #include "millrace/kernels/call_kernel.h"
 #include "millrace/kernels/value_writer.h"
 #include "millrace/kernels/values.h"
-#include "millrace/kernels/walk.h"
 
 namespace millrace::kernels {
 namespace {
@@ -75,6 +73,7 @@ std::string RowsOneByOne(int64_t rows, const std::vector<Operand>& operands) {
   std::string text;
   for (int64_t row = 0; row < rows; ++row) {
     std::vector<Operand> constants;
+    constants.reserve(operands.size());
     for (const Operand& operand : operands) {
       constants.push_back(Same(*operand.column.Row(operand.constant ? 0 : row)));
     }

@@ -1,6 +1,6 @@
-#include "millrace/kernels/catalog.h"
 
-#include <algorithm>
+#include "millrace/ir/catalog.h"
+
 #include <cctype>
 #include <set>
 #include <string>
@@ -11,7 +11,6 @@
 #include "gtest/gtest.h"
 
 #include "millrace/ir/argument_schema.h"
-#include "millrace/ir/catalog.h"
 #include "millrace/ir/infix.h"
 #include "millrace/ir/kernel.h"
 #include "millrace/kernels/call_kernel.h"

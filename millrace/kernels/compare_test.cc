@@ -1,7 +1,6 @@
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -8,7 +8,11 @@
 // A kernel without a line in Examples() fails, so that a new one is not forgotten.
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -47,11 +51,21 @@ using core::Shape;
 using core::Tensor;
 using core::Tensors;
 
-constexpr int kRounds = 10;
+// Rounds per kernel, shared between its examples and types; of each at least five.
+constexpr int64_t kRounds = 400;
+constexpr int64_t kRoundsLeast = 5;
 
 // --- Examples: what to call each kernel with ---
 
-enum class Kind : uint8_t { kNumber, kBool, kNumberOrBool, kText, kAny, kInteger };
+enum class Kind : uint8_t {
+  kNumber,
+  kBool,
+  kNumberOrBool,
+  kText,
+  kAny,
+  kInteger,
+  kPlace,  // An integer that is often a place on a short axis.
+};
 
 struct Example {
   std::vector<Kind> operands;
@@ -136,8 +150,8 @@ std::map<std::string, std::vector<Example>, std::less<>> Examples() {
       {"not", {{.operands = {Kind::kBool}}}},
       {"cast", CastExamples()},
       {"at",
-       {{.operands = {Kind::kAny, Kind::kInteger}, .scalars = {1}},
-        {.operands = {Kind::kAny, Kind::kInteger},
+       {{.operands = {Kind::kAny, Kind::kPlace}, .scalars = {1}},
+        {.operands = {Kind::kAny, Kind::kPlace},
          .arguments = {{"axis", -1}},
          .scalars = {1}}}},
       {"slice", SliceExamples()},
@@ -186,6 +200,7 @@ std::vector<DType> TypesOf(Kind kind) {
       case Kind::kAny:
         return true;
       case Kind::kInteger:
+      case Kind::kPlace:
         return core::IsInteger(dtype);
     }
     return false;
@@ -212,11 +227,12 @@ T RandomNumber(Generator& random) {
   }
 }
 
-Tensor RandomTensor(DType dtype, const Shape& shape, Generator& random) {
+Tensor RandomTensor(Kind kind, DType dtype, const Shape& shape, Generator& random) {
   const int64_t count = shape.Count();
   if (core::IsVariable(dtype)) {
     const std::vector<std::string> some = {"", "a", "ab", "B\xC3\xBC", "cab"};
     std::vector<std::string> texts;
+    texts.reserve(count);
     for (int64_t i = 0; i < count; ++i) texts.push_back(some[random.Integer(0, 5)]);
     const bool spoilt = dtype == DType::kBytes && random.Integer(0, 20) == 0;
     if (spoilt && count > 0) texts.back() = "\xFF";
@@ -224,7 +240,11 @@ Tensor RandomTensor(DType dtype, const Shape& shape, Generator& random) {
   }
   return core::VisitDType(dtype, [&]<typename T>() {
     const auto values = std::make_unique<T[]>(count);
-    for (int64_t i = 0; i < count; ++i) values[i] = RandomNumber<T>(random);
+    for (int64_t i = 0; i < count; ++i) {
+      const auto place = std::floor(static_cast<float>(random.Integer(0, 9)) / 4);
+      values[i] =
+          kind == Kind::kPlace ? static_cast<T>(place) : RandomNumber<T>(random);
+    }
     return Tensor::FromValues<T>(absl::MakeConstSpan(values.get(), count), shape);
   });
 }
@@ -233,7 +253,8 @@ Tensor RandomTensor(DType dtype, const Shape& shape, Generator& random) {
 Shape Narrowed(const Shape& shape, Generator& random) {
   std::vector<int64_t> sizes(shape.sizes().begin(), shape.sizes().end());
   if (random.Integer(0, 3) == 0) {
-    sizes.erase(sizes.begin(), sizes.begin() + random.Integer(0, sizes.size() + 1));
+    sizes.erase(sizes.begin(),
+                sizes.begin() + random.Integer(0, std::ssize(sizes) + 1));
   }
   for (int64_t& size : sizes) size = random.Integer(0, 4) == 0 ? 1 : size;
   return Shape(sizes);
@@ -283,8 +304,8 @@ Operands RandomOperands(const Example& example, DType first, Generator& random) 
     Tensors tensors;
     for (int64_t row = 0; row < (constant ? 1 : operands.rows); ++row) {
       const Shape shape = scalar ? Shape() : Narrowed(shapes[row], random);
-      tensors.push_back(
-          RandomTensor(dtype, constant && i > 0 ? Shape() : shape, random));
+      tensors.push_back(RandomTensor(example.operands[i], dtype,
+                                     constant && i > 0 ? Shape() : shape, random));
     }
     operands.tensors.push_back(std::move(tensors));
     operands.constant.push_back(constant);
@@ -334,6 +355,7 @@ class Caller {
   // The closest types that admit the operands.
   std::vector<ir::ValueType> Types() const {
     std::vector<ir::ValueType> types;
+    types.reserve(operands_.tensors.size());
     for (const Tensors& tensors : operands_.tensors) {
       types.push_back(TypeOf(Column::OfTensors(tensors[0].dtype(), tensors)));
     }
@@ -348,6 +370,7 @@ class Caller {
  private:
   static core::Block BlockOf(int64_t rows) {
     std::vector<core::RowId> ids;
+    ids.reserve(rows);
     for (int64_t row = 0; row < rows; ++row) {
       ids.push_back({3, static_cast<uint64_t>(row)});
     }
@@ -459,8 +482,11 @@ TEST_P(ConformanceTest, HoldsToTheContractOfKernels) {
   Generator random(base::RandomKey(2024, 11, 15), {});
   for (const Example& example : found->second) {
     int computed = 0;
-    for (const DType dtype : TypesOf(example.operands[0])) {
-      for (int round = 0; round < kRounds; ++round) {
+    const std::vector<DType> types = TypesOf(example.operands[0]);
+    const auto shares = static_cast<int64_t>(types.size() * found->second.size());
+    for (const DType dtype : types) {
+      for (int64_t round = 0; round < std::max(kRounds / shares, kRoundsLeast);
+           ++round) {
         SCOPED_TRACE(testing::Message()
                      << GetParam() << " of " << dtype << ", round " << round);
         computed += CheckRound(example, dtype, random) ? 1 : 0;

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <map>
-#include <string>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -15,11 +12,9 @@
 
 #include "millrace/base/random.h"
 #include "millrace/core/column.h"
-#include "millrace/core/copy_rows.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/float16.h"
 #include "millrace/core/pool.h"
-#include "millrace/core/shape.h"
 #include "millrace/core/tensor.h"
 #include "millrace/kernels/call_kernel.h"
 
@@ -53,7 +48,8 @@ class NearestHalf {
 
   // Requires: value >= 0. The place of a value is its bits.
   uint16_t operator()(long double value) const {
-    const auto above = std::ranges::lower_bound(values_, value);
+    const auto above = std::ranges::partition_point(
+        values_, [&](double candidate) { return candidate < value; });
     if (above == values_.end()) return Infinity();
     auto place = static_cast<size_t>(above - values_.begin());
     if (place == 0 || *above == value) return static_cast<uint16_t>(place);

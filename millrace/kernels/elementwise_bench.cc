@@ -1,7 +1,6 @@
 // How fast expressions run over blocks, in rows (or values) per second and core.
 
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,6 +9,7 @@
 
 #include "millrace/base/check.h"
 #include "millrace/core/block.h"
+#include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
 #include "millrace/core/copy_rows.h"
 #include "millrace/core/dtype.h"
@@ -53,6 +53,7 @@ ir::Expression Expression(DType dtype, const Shape& shape, Build build) {
 template <typename T>
 Column Numbers(int64_t rows, const Shape& shape) {
   std::vector<T> values;
+  values.reserve(rows * shape.Count());
   for (int64_t i = 0; i < rows * shape.Count(); ++i) values.push_back(T(i % 251));
   core::Buffer buffer = *core::CopyBytes(
       values.data(), static_cast<int64_t>(values.size() * sizeof(T)), core::HeapPool());

@@ -1,5 +1,6 @@
 #include "millrace/kernels/evaluate.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "millrace/core/allocator.h"
 #include "millrace/core/block.h"
 #include "millrace/core/column.h"
+#include "millrace/core/copy_rows.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
 #include "millrace/core/shape.h"

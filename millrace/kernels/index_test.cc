@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -42,6 +40,7 @@ constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
 // Counts up from `first`.
 Tensor Counting(const Shape& shape, int32_t first = 0) {
   std::vector<int32_t> values;
+  values.reserve(shape.Count());
   for (int64_t i = 0; i < shape.Count(); ++i) {
     values.push_back(first + static_cast<int32_t>(i));
   }

@@ -1,8 +1,10 @@
 #include "millrace/kernels/loops.h"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -15,10 +16,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "millrace/base/hash.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/core/block.h"
 #include "millrace/core/column.h"
-#include "millrace/core/copy_rows.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
 #include "millrace/core/shape.h"
@@ -54,6 +55,7 @@ RowId IdOf(int64_t row) { return {17, static_cast<uint64_t>(row)}; }
 // Rows without fields, but with identities.
 Block BlockOf(const std::vector<int64_t>& rows) {
   std::vector<RowId> ids;
+  ids.reserve(rows.size());
   for (const int64_t row : rows) ids.push_back(IdOf(row));
   const Block block(static_cast<int64_t>(rows.size()), core::FieldNames{}, {});
   return block.WithIds(*core::IdColumn(ids, core::HeapPool()));

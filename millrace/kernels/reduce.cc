@@ -167,10 +167,10 @@ template <typename Reducer, typename T, typename R>
 void ReduceGrid(const Values& first, const Grid& grid, ValueWriter& out) {
   R* result = out.Take<R>(grid.outer * grid.inner);
   for (int64_t outer = 0; outer < grid.outer; ++outer) {
-    const T* const values = first.As<T>() + outer * grid.count * grid.inner;
     for (int64_t inner = 0; inner < grid.inner; ++inner) {
-      *result++ =
-          Reducer::template Reduce<T, R>(values + inner, grid.count, grid.inner);
+      const int64_t place = outer * grid.count * grid.inner + inner;
+      const T* values = grid.count == 0 ? nullptr : first.As<T>() + place;
+      *result++ = Reducer::template Reduce<T, R>(values, grid.count, grid.inner);
     }
   }
 }

@@ -1,11 +1,10 @@
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,10 +16,8 @@
 #include "millrace/base/random.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/core/column.h"
-#include "millrace/core/copy_rows.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/float16.h"
-#include "millrace/core/pool.h"
 #include "millrace/core/shape.h"
 #include "millrace/core/tensor.h"
 #include "millrace/ir/type.h"
@@ -183,7 +180,7 @@ TEST(ReduceTest, SumsInTheSameOrderInEveryLayoutAndAlongEveryAxis) {
   base::Generator random(base::RandomKey(3, 3, 3), {});
   std::vector<double> values(1000);
   for (double& value : values)
-    value = std::ldexp(random.Uniform(-1, 1), random.Integer(0, 60));
+    value = std::ldexp(random.Uniform(-1, 1), static_cast<int>(random.Integer(0, 60)));
   const double expected = PairwiseSum(0, 1000, [&](int64_t i) { return values[i]; });
   const Tensor flat = Tensor::FromValues<double>(values, {1000});
   const Tensor tall = Tensor::FromValues<double>(values, {1000, 1});

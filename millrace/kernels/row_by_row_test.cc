@@ -14,7 +14,6 @@
 #include "millrace/core/pool.h"
 #include "millrace/core/shape.h"
 #include "millrace/core/tensor.h"
-#include "millrace/ir/kernel.h"
 #include "millrace/ir/type.h"
 #include "millrace/ir/value.h"
 #include "millrace/kernels/call_kernel.h"

@@ -8,10 +8,10 @@
 
 #include "millrace/base/status_matchers.h"
 #include "millrace/core/column.h"
+#include "millrace/core/copy_rows.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
 #include "millrace/core/tensor.h"
-#include "millrace/ir/kernel.h"
 #include "millrace/kernels/call_kernel.h"
 
 namespace millrace::kernels {

@@ -183,7 +183,7 @@ KernelSchema LengthKernel() {
   return {.name = "length",
           .doc = "Gives the size of a value's first axis.",
           .operands = {{"x", "A value with at least one axis."}},
-          .fails = ir::Fails::kNever,
+          .fails = ir::Fails::kOnUnknownShapes,
           .infer = InferLength,
           .run = RunLength};
 }

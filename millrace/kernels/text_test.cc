@@ -13,7 +13,6 @@
 #include "millrace/base/status_matchers.h"
 #include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
-#include "millrace/core/float16.h"
 #include "millrace/core/shape.h"
 #include "millrace/core/tensor.h"
 #include "millrace/ir/type.h"

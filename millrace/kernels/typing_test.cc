@@ -1,6 +1,7 @@
 #include "millrace/kernels/typing.h"
 
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "absl/status/status.h"

@@ -33,7 +33,7 @@ ValueWriter Open(DType dtype, int64_t count) {
 
 TEST(ValueWriterTest, GivesNumbersAsATensor) {
   ValueWriter writer = Open(DType::kInt32, 4);
-  int32_t* first = writer.Take<int32_t>(3);
+  auto* first = writer.Take<int32_t>(3);
   for (int32_t i = 0; i < 3; ++i) first[i] = i * 10;
   *writer.Take<int32_t>(1) = -1;
   const Tensor tensor = *std::move(writer).ToTensor({2, 2});
@@ -43,7 +43,7 @@ TEST(ValueWriterTest, GivesNumbersAsATensor) {
 
 TEST(ValueWriterTest, GivesNumbersAsRows) {
   ValueWriter writer = Open(DType::kFloat64, 4);
-  double* values = writer.Take<double>(4);
+  auto* values = writer.Take<double>(4);
   for (int i = 0; i < 4; ++i) values[i] = i;
   const Column column = *std::move(writer).ToColumn(2, core::Shape{2});
   EXPECT_TRUE(column.IsDense());
@@ -78,14 +78,14 @@ TEST(ValueWriterTest, GivesTextsAsRows) {
 
 TEST(ValueWriterTest, PutsRaggedLevelsAboveTheValues) {
   ValueWriter offsets = Open(DType::kInt64, 3);
-  int64_t* ends = offsets.Take<int64_t>(3);
+  auto* ends = offsets.Take<int64_t>(3);
   ends[0] = 0;
   ends[1] = 1;
   ends[2] = 3;
   core::Levels levels = {
       core::Level::Variable(std::move(offsets).ToTensor({3})->values())};
   ValueWriter writer = Open(DType::kUint8, 3);
-  uint8_t* values = writer.Take<uint8_t>(3);
+  auto* values = writer.Take<uint8_t>(3);
   for (uint8_t i = 0; i < 3; ++i) values[i] = i;
   const Column column = *std::move(writer).ToColumn(2, std::move(levels));
   EXPECT_EQ(column.Row(0)->ToString(), "uint8[1] [0]");

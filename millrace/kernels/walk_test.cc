@@ -43,6 +43,7 @@ int64_t Combine(absl::Span<const Values> operands, int64_t count, ValueWriter& o
 
 Tensor Counting(const Shape& shape) {
   std::vector<int64_t> values;
+  values.reserve(shape.Count());
   for (int64_t i = 0; i < shape.Count(); ++i) values.push_back(i);
   return Tensor::FromValues<int64_t>(values, shape);
 }
@@ -161,7 +162,7 @@ TEST(WalkTest, BroadcastsAnyShapesLikeNestedLoops) {
       of_a.push_back(random.Integer(0, 3) == 0 ? 1 : size);
       of_b.push_back(random.Integer(0, 3) == 0 ? 1 : size);
     }
-    of_b.erase(of_b.begin(), of_b.begin() + random.Integer(0, of_b.size() + 1));
+    of_b.erase(of_b.begin(), of_b.begin() + random.Integer(0, std::ssize(of_b) + 1));
     const Tensor a = Counting(Shape(of_a));
     const Tensor b = Counting(Shape(of_b));
     ASSERT_EQ(RunBroadcast(a, b).values, Expected(a, b)) << a.shape() << b.shape();

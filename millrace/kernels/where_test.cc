@@ -1,5 +1,4 @@
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -8,9 +7,7 @@
 
 #include "millrace/base/status_matchers.h"
 #include "millrace/core/column.h"
-#include "millrace/core/copy_rows.h"
 #include "millrace/core/dtype.h"
-#include "millrace/core/pool.h"
 #include "millrace/core/shape.h"
 #include "millrace/core/tensor.h"
 #include "millrace/ir/type.h"

@@ -37,7 +37,7 @@ absl::StatusOr<ir::Pipeline> DatasetBase::Start(std::string_view source,
 }
 
 absl::StatusOr<ir::Pipeline> DatasetBase::Then(std::string_view name,
-                                               ir::Arguments arguments) const {
+                                               const ir::Arguments& arguments) const {
   TRY(pipeline_.status());
   return ir::Pipeline::Make(Catalog(), name, arguments, {*pipeline_});
 }

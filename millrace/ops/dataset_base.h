@@ -33,7 +33,7 @@ class DatasetBase {
 
   // Puts an operator behind; a mistake made before stays the first.
   absl::StatusOr<ir::Pipeline> Then(std::string_view name,
-                                    ir::Arguments arguments) const;
+                                    const ir::Arguments& arguments) const;
 
   // The same for operators that call a function: traced over the rows at this place.
   absl::StatusOr<ir::Pipeline> Then(std::string_view name, ir::Arguments arguments,

@@ -150,11 +150,11 @@ class Definition {
   }
 
   template <typename T, typename... Options>
-  Definition& Arg(std::string name, T Args::* member, std::string doc,
+  Definition& Arg(const std::string& name, T Args::* member, const std::string& doc,
                   const Options&... options) {
     ir::ArgumentSchema schema = {.name = name,
                                  .type = ArgumentTraits<T>::kType,
-                                 .doc = std::move(doc),
+                                 .doc = doc,
                                  .none_allowed = kIsOptional<T>};
     if constexpr (requires { ArgumentTraits<T>::To(Args{}.*member); }) {
       schema.default_value = ArgumentTraits<T>::To(Args{}.*member);
@@ -176,10 +176,11 @@ class Definition {
   Definition& Infer(
       std::function<absl::StatusOr<core::Spec>(const Args&, const core::Spec&)> infer) {
     const auto read = Reader();
-    def_.schema.infer = [read, infer](const ir::OperatorTypes& types) {
-      static const core::Spec kNothing;
+    def_.schema.infer = [read,
+                         infer = std::move(infer)](const ir::OperatorTypes& types) {
+      static const core::Spec nothing;
       return infer(read(types.arguments),
-                   types.inputs.empty() ? kNothing : types.inputs[0]);
+                   types.inputs.empty() ? nothing : types.inputs[0]);
     };
     return *this;
   }
@@ -188,8 +189,9 @@ class Definition {
   Definition& Count(
       std::function<ir::Cardinality(const Args&, const ir::Cardinality&)> count) {
     const auto read = Reader();
-    def_.schema.cardinality = [read, count](const ir::Arguments& arguments,
-                                            absl::Span<const ir::Cardinality> inputs) {
+    def_.schema.cardinality = [read, count = std::move(count)](
+                                  const ir::Arguments& arguments,
+                                  absl::Span<const ir::Cardinality> inputs) {
       return count(read(arguments),
                    inputs.empty() ? ir::Cardinality::Known(0) : inputs[0]);
     };
@@ -199,18 +201,20 @@ class Definition {
   // Says why it changes nothing with these arguments; empty when it does.
   Definition& NoOp(std::function<std::string(const Args&, const core::Spec&)> reason) {
     const auto read = Reader();
-    def_.schema.noop_reason = [read, reason](const ir::OperatorTypes& types) {
-      return reason(read(types.arguments), types.inputs[0]);
-    };
+    def_.schema.noop_reason =
+        [read, reason = std::move(reason)](const ir::OperatorTypes& types) {
+          return reason(read(types.arguments), types.inputs[0]);
+        };
     return *this;
   }
 
   // Tells whether it draws random numbers.
   Definition& Random(std::function<bool(const Args&)> random) {
     const auto read = Reader();
-    def_.schema.is_random = [read, random](const ir::Arguments& arguments) {
-      return random(read(arguments));
-    };
+    def_.schema.is_random =
+        [read, random = std::move(random)](const ir::Arguments& arguments) {
+          return random(read(arguments));
+        };
     return *this;
   }
 

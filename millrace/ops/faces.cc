@@ -1,6 +1,8 @@
 #include "millrace/ops/faces.h"
 
 #include <cctype>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -106,20 +108,20 @@ std::string CppType(const ArgumentSchema& argument) {
 }
 
 std::string CppValue(const ir::Value& value) {
-  if (const bool* flag = value.If<bool>(); flag != nullptr) {
+  if (const auto* flag = value.If<bool>(); flag != nullptr) {
     return *flag ? "true" : "false";
   }
-  if (const int64_t* integer = value.If<int64_t>(); integer != nullptr) {
+  if (const auto* integer = value.If<int64_t>(); integer != nullptr) {
     return base::StrCat(*integer);
   }
-  if (const double* number = value.If<double>(); number != nullptr) {
+  if (const auto* number = value.If<double>(); number != nullptr) {
     return core::PrintValue(core::DType::kFloat64,
                             reinterpret_cast<const std::byte*>(number));
   }
-  if (const std::string* text = value.If<std::string>(); text != nullptr) {
+  if (const auto* text = value.If<std::string>(); text != nullptr) {
     return ir::Quote(*text);
   }
-  if (const ir::List* items = value.If<ir::List>(); items != nullptr) {
+  if (const auto* items = value.If<ir::List>(); items != nullptr) {
     return base::StrCat("{",
                         absl::StrJoin(*items, ", ",
                                       [](std::string* out, const ir::Value& item) {

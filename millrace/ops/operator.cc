@@ -9,7 +9,7 @@ namespace millrace::ops {
 
 absl::Status Operator::Finish(Emitter& /*out*/) { return absl::OkStatus(); }
 
-absl::Status Operator::FinishPass(core::Block tail, Emitter& /*out*/) {
+absl::Status Operator::FinishPass(const core::Block& tail, Emitter& /*out*/) {
   CHECK_EQ(tail.rows(), 0) << "this operator has no tails";
   return absl::OkStatus();
 }

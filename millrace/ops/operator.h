@@ -63,7 +63,7 @@ class Operator {
   virtual absl::Status Finish(Emitter& out);
 
   // The pass has ended and these joined tails of one key are all that is left.
-  virtual absl::Status FinishPass(core::Block tail, Emitter& out);
+  virtual absl::Status FinishPass(const core::Block& tail, Emitter& out);
 };
 
 class Source {

@@ -1,6 +1,7 @@
 #include "millrace/rewrite/failing_results.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <vector>
 

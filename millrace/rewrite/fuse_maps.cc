@@ -2,6 +2,7 @@
 // what only the first made for the second never leaves the cache. Draws stay the same:
 // a random call keeps its number, and a map keeps row identities.
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>

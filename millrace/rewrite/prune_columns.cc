@@ -2,6 +2,7 @@
 // not be shuffled, batched or sent either.
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <set>
 #include <string>
@@ -72,7 +73,7 @@ absl::StatusOr<Names> ReadOfInput(const ir::Pipeline& node, const Names& read,
   if (!node.schema().traits.keeps_fields) return AllOf(input.spec());
   names = read;
   for (const ir::Argument& argument : node.arguments().all()) {
-    const ir::Function* function = argument.value.If<ir::Function>();
+    const auto* function = argument.value.If<ir::Function>();
     if (function == nullptr) continue;
     for (std::string& name : (*function)->FieldsRead()) names.insert(std::move(name));
   }

@@ -13,8 +13,8 @@
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
 #include "millrace/ops/library.h"
-#include "millrace/rewrite/pass.h"
 #include "millrace/rewrite/cases_test.h"
+#include "millrace/rewrite/pass.h"
 
 namespace millrace::rewrite {
 namespace {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include "millrace/base/status.h"
 #include "millrace/core/block.h"
@@ -44,7 +45,7 @@ class Batch final : public Operator {
     return out.EmitTail(0, TRY(TakePending()));
   }
 
-  absl::Status FinishPass(core::Block tail, Emitter& out) override {
+  absl::Status FinishPass(const core::Block& tail, Emitter& out) override {
     if (tail.rows() == 0 || args_.drop_remainder) return absl::OkStatus();
     return EmitBatch(tail, out);
   }

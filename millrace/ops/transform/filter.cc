@@ -33,7 +33,8 @@ struct FilterArgs {
 
 class Filter final : public Operator {
  public:
-  Filter(const FilterArgs& args, const LaneContext& lane) : args_(args), lane_(lane) {}
+  Filter(FilterArgs args, const LaneContext& lane)
+      : args_(std::move(args)), lane_(lane) {}
 
   absl::Status Push(core::Block block, Emitter& out) override {
     const kernels::DrawScope draws = {SeedOf(args_.seed, lane_), lane_.epoch};

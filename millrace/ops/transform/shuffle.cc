@@ -2,12 +2,15 @@
 // permutation of chunks over the whole data (lanes/cutting.h) this is what a user calls
 // shuffling. What comes out does not depend on how the lane was cut into blocks.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 
 #include "millrace/base/random.h"
 #include "millrace/base/status.h"
