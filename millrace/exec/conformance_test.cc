@@ -25,7 +25,7 @@
 namespace millrace::exec {
 namespace {
 
-constexpr int kPipelines = 150;
+constexpr int kPipelines = 60;
 
 class ConformanceTest : public ::testing::TestWithParam<int> {
  protected:
