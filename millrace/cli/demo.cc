@@ -59,7 +59,7 @@ absl::Status Demo() {
 
   Title("4. It runs lane by lane; the same rows come out on any machine:");
   exec::SequentialRunner runner =
-      TRY(exec::SequentialRunner::Open(rewritten.after, library, {.seed = 1}));
+      TRY(exec::SequentialRunner::Open(rewritten, library, {.seed = 1}));
   std::cout << "  " << runner.plan().lanes.size() << " lanes of about "
             << runner.plan().cut.lane_rows << " rows\n";
   for (int i = 0; i < kBatchesShown; ++i) {

@@ -22,6 +22,7 @@
 #include "millrace/lanes/manifest.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/operator.h"
+#include "millrace/rewrite/rewrite.h"
 
 namespace millrace::exec {
 namespace {
@@ -89,19 +90,20 @@ base::RandomKey ChunkKeyOf(const std::vector<ir::Pipeline>& nodes,
   return {options.seed, options.epoch, 0};
 }
 
-absl::StatusOr<PassPlan> PlanPass(const ir::Pipeline& pipeline,
+absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
                                   const ops::Library& library,
                                   const PassOptions& options) {
-  std::vector<ir::Pipeline> nodes = pipeline.Nodes();
+  const std::vector<ir::Pipeline> written = pipeline.before.Nodes();
+  std::vector<ir::Pipeline> nodes = pipeline.after.Nodes();
   TRY(CheckIsChain(nodes));
   const ops::LaneContext anywhere = {.pool = core::HeapPool(),
                                      .seed = options.seed,
                                      .epoch = options.epoch,
                                      .lane = {}};
   lanes::Manifest manifest = TRY(library.MakeSource(nodes[0], anywhere)->List());
-  const lanes::CutRecord cut = TRY(lanes::DecideCut(manifest, CutFactsOf(nodes)));
+  const lanes::CutRecord cut = TRY(lanes::DecideCut(manifest, CutFactsOf(written)));
   lanes::LaneList lanes =
-      TRY(lanes::LaneList::Cut(manifest, cut, ChunkKeyOf(nodes, options)));
+      TRY(lanes::LaneList::Cut(manifest, cut, ChunkKeyOf(written, options)));
   const int last_batching = LastBatching(nodes);
   return PassPlan{std::move(nodes), std::move(manifest), cut, std::move(lanes),
                   last_batching};

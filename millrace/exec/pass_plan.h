@@ -1,5 +1,8 @@
 // How a pass over a pipeline falls into lanes: lists the source, decides the cut from
 // what the operators say about themselves, and cuts. Pure but for the listing.
+//
+// Lanes are cut from the pipeline as written, whatever it was rewritten to, so that a
+// rewrite never moves a row.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +16,7 @@
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/ops/library.h"
+#include "millrace/rewrite/rewrite.h"
 
 namespace millrace::exec {
 
@@ -23,7 +27,7 @@ struct PassOptions {
 
 // A pass, ready to run.
 struct PassPlan {
-  std::vector<ir::Pipeline> nodes;  // From the source to the last operator.
+  std::vector<ir::Pipeline> nodes;  // As run, from the source to the last operator.
   lanes::Manifest manifest;
   lanes::CutRecord cut;
   lanes::LaneList lanes;
@@ -31,7 +35,7 @@ struct PassPlan {
 };
 
 // Plans a pass. Unimplemented when the pipeline is not one chain of operators.
-absl::StatusOr<PassPlan> PlanPass(const ir::Pipeline& pipeline,
+absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
                                   const ops::Library& library,
                                   const PassOptions& options);
 

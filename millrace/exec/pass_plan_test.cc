@@ -11,6 +11,7 @@
 #include "millrace/exec/runs_test.h"
 #include "millrace/lanes/cutting.h"
 #include "millrace/ops/library.h"
+#include "millrace/rewrite/rewrite.h"
 
 namespace millrace::exec {
 namespace {
@@ -45,13 +46,13 @@ TEST(PassPlanTest, AbsurdSizesAreAnErrorNotAWrap) {
       "%0 = range(stop=9) %1 = batch(%0, size=1099511627776) "
       "%2 = batch(%1, size=1099511627776)";
   const absl::StatusOr<PassPlan> plan =
-      PlanPass(MustParse(text), ops::DefaultLibrary(), {});
+      PlanPass(AsWritten(text), ops::DefaultLibrary(), {});
   EXPECT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(PassPlanTest, LanesEndOnMultiplesOfTheBatchWhereCountsAreKnown) {
   const absl::StatusOr<PassPlan> plan =
-      PlanPass(MustParse("%0 = range(stop=100000) %1 = shuffle(%0, window=10) "
+      PlanPass(AsWritten("%0 = range(stop=100000) %1 = shuffle(%0, window=10) "
                          "%2 = batch(%1, size=48)"),
                ops::DefaultLibrary(), {});
   ASSERT_TRUE(plan.ok());
@@ -66,6 +67,22 @@ TEST(PassPlanTest, LanesEndOnMultiplesOfTheBatchWhereCountsAreKnown) {
   EXPECT_EQ(plan->last_batching, 2);
 }
 
+TEST(PassPlanTest, ARewriteNeverMovesALane) {
+  // Without its filter this pipeline would be cut otherwise, on multiples of the batch.
+  const rewrite::Rewritten written = AsWritten(
+      "%0 = range(stop=10000) %1 = filter(%0, predicate={true}) "
+      "%2 = shuffle(%1, window=10) %3 = batch(%2, size=48)");
+  const rewrite::Rewritten rewritten =
+      *rewrite::Rewrite(written.before, ops::DefaultLibrary().catalog());
+  ASSERT_EQ(rewritten.after.Nodes().size(), 3U);
+  const PassPlan plain = *PlanPass(written, ops::DefaultLibrary(), {});
+  const PassPlan plan = *PlanPass(rewritten, ops::DefaultLibrary(), {});
+  ASSERT_EQ(plan.lanes.size(), plain.lanes.size());
+  for (int64_t lane = 0; lane < plan.lanes.size(); ++lane) {
+    EXPECT_EQ(plan.lanes.ContentHash(lane), plain.lanes.ContentHash(lane)) << lane;
+  }
+}
+
 TEST(PassPlanTest, ChunksArePermutedWithTheFirstShufflesSeedAndNumber) {
   const auto nodes = MustParse(
                          "%0 = range(stop=9) %1 = shuffle#3(%0, window=10, seed=7) "
@@ -76,7 +93,7 @@ TEST(PassPlanTest, ChunksArePermutedWithTheFirstShufflesSeedAndNumber) {
 
 TEST(PassPlanTest, WithoutABatchThereIsNoLastBatching) {
   const absl::StatusOr<PassPlan> plan =
-      PlanPass(MustParse("%0 = range(stop=10)"), ops::DefaultLibrary(), {});
+      PlanPass(AsWritten("%0 = range(stop=10)"), ops::DefaultLibrary(), {});
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->last_batching, -1);
 }

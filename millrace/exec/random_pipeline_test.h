@@ -15,14 +15,21 @@
 
 namespace millrace::exec {
 
+// Text made of parts that draw: braces evaluate them in the order they are written in,
+// with every compiler.
+struct InOrder : std::string {
+  template <typename... Parts>
+  explicit InOrder(const Parts&... parts) : std::string(base::StrCat(parts...)) {}
+};
+
 class RandomPipeline {
  public:
   explicit RandomPipeline(base::Generator generator) : draw_(generator) {}
 
   // Gives a pipeline's text.
   std::string Text() {
-    Add(base::StrCat("range(start=", Number(-50, 50), ", stop=", Number(0, 4000),
-                     ", step=", Number(1, 4), ")"));
+    Add(InOrder{"range(start=", Number(-50, 50), ", stop=", Number(0, 2000),
+                ", step=", Number(1, 4), ")"});
     fields_ = {"value"};
     const int64_t operators = Number(0, 8);
     for (int64_t i = 0; i < operators; ++i) AddOperator();
@@ -36,10 +43,10 @@ class RandomPipeline {
   int64_t Number(int64_t low, int64_t high) { return draw_.Integer(low, high); }
 
   void Add(const std::string& call) {
-    text_ += base::StrCat("%", nodes_++, " = ", call, "\n");
+    text_ += InOrder{"%", nodes_++, " = ", call, "\n"};
   }
 
-  std::string Input() const { return base::StrCat("%", nodes_ - 1); }
+  std::string Input() const { return InOrder{"%", nodes_ - 1}; }
 
   void AddOperator() {
     switch (Number(0, 7)) {
@@ -48,18 +55,16 @@ class RandomPipeline {
       case 2:
         return AddMap();
       case 3:
-        return Add(
-            base::StrCat("filter(", Input(), ", predicate={", Condition(), "})"));
+        return Add(InOrder{"filter(", Input(), ", predicate={", Condition(), "})"});
       case 4:
-        return Add(base::StrCat("shuffle(", Input(), ", window=", Number(1, 300),
-                                Seed(), ")"));
+        return Add(
+            InOrder{"shuffle(", Input(), ", window=", Number(1, 300), Seed(), ")"});
       case 5:
         return AddBatch();
       default:  // One that changes nothing.
         return Number(0, 2) == 0
-                   ? Add(base::StrCat("filter(", Input(), ", predicate={true})"))
-                   : Add(base::StrCat("map(", Input(), ", function={", Identity(),
-                                      "})"));
+                   ? Add(InOrder{"filter(", Input(), ", predicate={true})"})
+                   : Add(InOrder{"map(", Input(), ", function={", Identity(), "})"});
     }
   }
 
@@ -68,47 +73,47 @@ class RandomPipeline {
     if (batchings_ == 2 || short_batches_) return;
     ++batchings_;
     short_batches_ = Number(0, 2) == 0;
-    Add(base::StrCat("batch(", Input(), ", size=", Number(1, 40),
-                     ", drop_remainder=", short_batches_ ? "false" : "true", ")"));
+    Add(InOrder{"batch(", Input(), ", size=", Number(1, 40),
+                ", drop_remainder=", short_batches_ ? "false" : "true", ")"});
   }
 
   std::string Seed() {
-    return Number(0, 2) == 0 ? "" : base::StrCat(", seed=", Number(0, 3));
+    return Number(0, 2) == 0 ? std::string() : InOrder{", seed=", Number(0, 3)};
   }
 
   std::string Field() {
-    return base::StrCat(".", fields_[Number(0, static_cast<int64_t>(fields_.size()))]);
+    return InOrder{".", fields_[Number(0, static_cast<int64_t>(fields_.size()))]};
   }
 
   std::string Identity() const {
     return absl::StrJoin(fields_, ", ", [](std::string* out, const std::string& field) {
-      *out += base::StrCat(field, ": .", field);
+      *out += InOrder{field, ": .", field};
     });
   }
 
   // An integer for each value of a row. Some can fail on other data, none on this.
   std::string Expression(int depth) {
-    if (depth == 0) return Number(0, 3) == 0 ? base::StrCat(Number(-9, 9)) : Field();
-    const auto part = [&] { return base::StrCat("(", Expression(depth - 1), ")"); };
+    if (depth == 0) return Number(0, 3) == 0 ? InOrder{Number(-9, 9)} : Field();
+    const auto part = [&] { return InOrder{"(", Expression(depth - 1), ")"}; };
     static constexpr std::array<const char*, 3> kSigns = {" + ", " - ", " * "};
     switch (Number(0, 6)) {
       case 0:
-        return base::StrCat(part(), " // ", Number(1, 9));
+        return InOrder{part(), " // ", Number(1, 9)};
       case 1:
-        return base::StrCat("where(", part(), " < ", part(), ", ", part(), ", ", part(),
-                            ")");
+        return InOrder{"where(", part(), " < ",  part(), ", ",
+                       part(),   ", ",   part(), ")"};
       case 2:
-        return base::StrCat(Field(), " + integers(0, ", Number(1, 100), ")");
+        return InOrder{Field(), " + integers(0, ", Number(1, 100), ")"};
       default:
-        return base::StrCat(part(), kSigns[Number(0, 3)], part());
+        return InOrder{part(), kSigns[Number(0, 3)], part()};
     }
   }
 
   // One bool for a row, also when the row is a batch.
   std::string Condition() {
-    if (Number(0, 4) == 0) return base::StrCat("uniform(0.0, 1.0) < 0.", Number(3, 9));
-    return base::StrCat("sum(", Expression(1), " + ", Field(), ") % ", Number(2, 6),
-                        " != 0");
+    if (Number(0, 4) == 0) return InOrder{"uniform(0.0, 1.0) < 0.", Number(3, 9)};
+    return InOrder{"sum(", Expression(1), " + ",  Field(),
+                   ") % ", Number(2, 6),  " != 0"};
   }
 
   void AddMap() {
@@ -116,16 +121,15 @@ class RandomPipeline {
     std::vector<std::string> results;
     const int64_t count = Number(1, 4);
     for (int64_t i = 0; i < count; ++i) {
-      names.push_back(base::StrCat("f", nodes_, "_", i));
-      results.push_back(
-          base::StrCat(names.back(), ": ", Expression(2), " + ", Field()));
+      names.push_back(InOrder{"f", nodes_, "_", i});
+      results.push_back(InOrder{names.back(), ": ", Expression(2), " + ", Field()});
     }
     if (Number(0, 2) == 0) {  // Rows keep a number to be told apart by.
       names.push_back(fields_[0]);
-      results.push_back(base::StrCat(fields_[0], ": .", fields_[0]));
+      results.push_back(InOrder{fields_[0], ": .", fields_[0]});
     }
-    Add(base::StrCat("map(", Input(), ", function={", absl::StrJoin(results, ", "), "}",
-                     Seed(), ")"));
+    Add(InOrder{"map(", Input(), ", function={", absl::StrJoin(results, ", "), "}",
+                Seed(), ")"});
     fields_ = names;
   }
 

@@ -20,6 +20,7 @@
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
 #include "millrace/ops/library.h"
+#include "millrace/rewrite/rewrite.h"
 
 namespace millrace::exec {
 
@@ -30,9 +31,13 @@ inline ir::Pipeline MustParse(std::string_view text) {
   return *std::move(pipeline);
 }
 
+inline rewrite::Rewritten AsWritten(std::string_view text) {
+  return rewrite::Unchanged(MustParse(text));
+}
+
 // Runs a whole pass.
 inline absl::StatusOr<std::vector<core::Block>> RunAll(
-    const ir::Pipeline& pipeline, const PassOptions& options = {}) {
+    const rewrite::Rewritten& pipeline, const PassOptions& options = {}) {
   SequentialRunner runner =
       TRY(SequentialRunner::Open(pipeline, ops::DefaultLibrary(), options));
   std::vector<core::Block> blocks;
@@ -40,6 +45,11 @@ inline absl::StatusOr<std::vector<core::Block>> RunAll(
     blocks.push_back(*std::move(block));
   }
   return blocks;
+}
+
+inline absl::StatusOr<std::vector<core::Block>> RunAll(
+    const ir::Pipeline& pipeline, const PassOptions& options = {}) {
+  return RunAll(rewrite::Unchanged(pipeline), options);
 }
 
 inline std::vector<core::Block> MustRun(std::string_view text,

@@ -18,10 +18,10 @@
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/pass_plan.h"
-#include "millrace/ir/pipeline.h"
 #include "millrace/lanes/chunks.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/operator.h"
+#include "millrace/rewrite/rewrite.h"
 
 namespace millrace::exec {
 
@@ -124,10 +124,9 @@ class SequentialRunner::Lane {
   absl::Status named_;
 };
 
-absl::StatusOr<SequentialRunner> SequentialRunner::Open(const ir::Pipeline& pipeline,
-                                                        const ops::Library& library,
-                                                        const PassOptions& options,
-                                                        core::Pool& pool) {
+absl::StatusOr<SequentialRunner> SequentialRunner::Open(
+    const rewrite::Rewritten& pipeline, const ops::Library& library,
+    const PassOptions& options, core::Pool& pool) {
   return SequentialRunner(TRY(PlanPass(pipeline, library, options)), library, options,
                           pool);
 }

@@ -1,9 +1,9 @@
 // Runs a pipeline the plain way: one thread, one lane after another, block by block, in
-// logical order. No rewrites, nothing ahead, nothing clever: this is the definition of
-// what a pipeline gives, and what the engine is compared with, row for row.
+// logical order. Nothing ahead, nothing clever: this is the definition of what a
+// pipeline gives, and what the engine is compared with, row for row.
 //
-//   SequentialRunner runner = TRY(SequentialRunner::Open(pipeline, library, {}));
-//   while (std::optional<core::Block> batch = TRY(runner.Next())) …
+//   SequentialRunner runner = TRY(SequentialRunner::Open(Unchanged(pipeline), library,
+//   {})); while (std::optional<core::Block> batch = TRY(runner.Next())) …
 //
 // Batching goes on from lane to lane: a lane's tail is pushed into the next lane, so
 // that rows come in the same order whatever the batch size. Holds the output of one
@@ -21,15 +21,16 @@
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/pass_plan.h"
-#include "millrace/ir/pipeline.h"
 #include "millrace/ops/library.h"
+#include "millrace/rewrite/rewrite.h"
 
 namespace millrace::exec {
 
 class SequentialRunner {
  public:
-  // Plans a pass. The library and the pool must outlive the runner.
-  static absl::StatusOr<SequentialRunner> Open(const ir::Pipeline& pipeline,
+  // Plans a pass. The library and the pool must outlive the runner. A pipeline comes
+  // as written (rewrite::Unchanged), or with what it was rewritten to.
+  static absl::StatusOr<SequentialRunner> Open(const rewrite::Rewritten& pipeline,
                                                const ops::Library& library,
                                                const PassOptions& options,
                                                core::Pool& pool = core::HeapPool());

@@ -45,7 +45,7 @@ TEST(SequentialRunnerTest, GivesEveryNumberOfARangeInOrder) {
 }
 
 TEST(SequentialRunnerTest, EndsOnceAndStaysEnded) {
-  SequentialRunner runner = *SequentialRunner::Open(MustParse("%0 = range(stop=1)"),
+  SequentialRunner runner = *SequentialRunner::Open(AsWritten("%0 = range(stop=1)"),
                                                     ops::DefaultLibrary(), {});
   EXPECT_TRUE(runner.Next()->has_value());
   EXPECT_FALSE(runner.Next()->has_value());
@@ -80,7 +80,7 @@ constexpr char kFiltered[] =
 TEST(SequentialRunnerTest, BatchingGoesOnFromLaneToLane) {
   const std::string text = base::StrCat(kFiltered, "%2 = batch(%1, size=64)");
   SequentialRunner runner =
-      *SequentialRunner::Open(MustParse(text), ops::DefaultLibrary(), {});
+      *SequentialRunner::Open(AsWritten(text), ops::DefaultLibrary(), {});
   ASSERT_GT(runner.plan().lanes.size(), 100);
   const std::vector<int64_t> sizes = BatchSizes(MustRun(text));
   EXPECT_EQ(sizes.size(), 521U);  // ceil(33,333 / 64)
@@ -171,7 +171,7 @@ TEST(SequentialRunnerTest, MapsAndFiltersWorkOnBatches) {
 
 TEST(SequentialRunnerTest, AnErrorNamesOperatorAndLaneAndComesAfterTheRowsBeforeIt) {
   SequentialRunner runner = *SequentialRunner::Open(
-      MustParse("%0 = range(stop=100000) "
+      AsWritten("%0 = range(stop=100000) "
                 "%1 = map(%0, function={x: 10 // (.value - 70000)}) "
                 "%2 = batch(%1, size=100)"),
       ops::DefaultLibrary(), {});
@@ -194,7 +194,7 @@ TEST(SequentialRunnerTest, FailsWhenTheBudgetIsFullAndGivesEverythingBack) {
   core::Pool pool(core::MakeHeapAllocator(), {.budget_bytes = 10'000});
   {
     SequentialRunner runner = *SequentialRunner::Open(
-        MustParse("%0 = range(stop=100000) %1 = batch(%0, size=100000)"),
+        AsWritten("%0 = range(stop=100000) %1 = batch(%0, size=100000)"),
         ops::DefaultLibrary(), {}, pool);
     EXPECT_EQ(runner.Next().status().code(), absl::StatusCode::kResourceExhausted);
   }
@@ -205,7 +205,7 @@ TEST(SequentialRunnerTest, LeavesNothingAllocatedWhereverItIsStopped) {
   core::Pool pool(core::MakeHeapAllocator(), {});
   for (int stop_after = 0; stop_after < 40; ++stop_after) {
     SequentialRunner runner = *SequentialRunner::Open(
-        MustParse("%0 = range(stop=3000) %1 = shuffle(%0, window=100) "
+        AsWritten("%0 = range(stop=3000) %1 = shuffle(%0, window=100) "
                   "%2 = filter(%1, predicate={.value % 2 == 0}) "
                   "%3 = batch(%2, size=50)"),
         ops::DefaultLibrary(), {}, pool);

@@ -10,7 +10,7 @@
 #include "millrace/base/text.h"
 #include "millrace/ir/kernel.h"
 #include "millrace/ir/operator.h"
-#include "millrace/ir/test_catalog.h"
+#include "millrace/ir/toy_catalog_test.h"
 
 namespace millrace::ir {
 namespace {

@@ -14,8 +14,8 @@
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
 #include "millrace/ir/attachment.h"
-#include "millrace/ir/test_catalog.h"
 #include "millrace/ir/text.h"
+#include "millrace/ir/toy_catalog_test.h"
 
 namespace millrace::ir {
 namespace {

@@ -13,8 +13,8 @@
 #include "millrace/base/status_matchers.h"
 #include "millrace/core/tensor.h"
 #include "millrace/ir/expression.h"
-#include "millrace/ir/test_catalog.h"
 #include "millrace/ir/text.h"
+#include "millrace/ir/toy_catalog_test.h"
 #include "millrace/ir/value.h"
 
 namespace millrace::ir {

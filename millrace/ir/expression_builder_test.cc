@@ -24,8 +24,8 @@
 #include "millrace/core/spec.h"
 #include "millrace/core/tensor.h"
 #include "millrace/ir/expression.h"
-#include "millrace/ir/test_catalog.h"
 #include "millrace/ir/text.h"
+#include "millrace/ir/toy_catalog_test.h"
 #include "millrace/ir/type.h"
 #include "millrace/ir/value.h"
 

@@ -22,8 +22,8 @@
 #include "millrace/core/tensor.h"
 #include "millrace/ir/attachment.h"
 #include "millrace/ir/expression.h"
-#include "millrace/ir/test_catalog.h"
 #include "millrace/ir/token_reader.h"
+#include "millrace/ir/toy_catalog_test.h"
 #include "millrace/ir/type.h"
 #include "millrace/ir/value.h"
 

@@ -16,8 +16,8 @@
 #include "millrace/core/dtype.h"
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/kernel.h"
-#include "millrace/ir/test_catalog.h"
 #include "millrace/ir/text.h"
+#include "millrace/ir/toy_catalog_test.h"
 #include "millrace/ir/type.h"
 
 namespace millrace::ir {

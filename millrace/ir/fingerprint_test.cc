@@ -18,9 +18,9 @@
 #include "millrace/ir/kernel.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
-#include "millrace/ir/random_pipeline.h"
-#include "millrace/ir/test_catalog.h"
+#include "millrace/ir/random_pipeline_test.h"
 #include "millrace/ir/text.h"
+#include "millrace/ir/toy_catalog_test.h"
 
 namespace millrace::ir {
 namespace {

@@ -9,7 +9,7 @@
 #include "millrace/base/status_matchers.h"
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/lexer.h"
-#include "millrace/ir/test_catalog.h"
+#include "millrace/ir/toy_catalog_test.h"
 
 namespace millrace::ir {
 namespace {

@@ -19,8 +19,8 @@
 #include "millrace/ir/attachment.h"
 #include "millrace/ir/expression.h"
 #include "millrace/ir/pipeline.h"
-#include "millrace/ir/test_catalog.h"
 #include "millrace/ir/text.h"
+#include "millrace/ir/toy_catalog_test.h"
 #include "millrace/ir/value.h"
 
 namespace millrace::ir {

@@ -17,8 +17,8 @@
 #include "millrace/ir/attachment.h"
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/pipeline.h"
-#include "millrace/ir/test_catalog.h"
 #include "millrace/ir/text.h"
+#include "millrace/ir/toy_catalog_test.h"
 
 namespace millrace::ir {
 namespace {

@@ -25,9 +25,9 @@
 #include "millrace/ir/expression.h"
 #include "millrace/ir/expression_builder.h"
 #include "millrace/ir/pipeline.h"
-#include "millrace/ir/random_pipeline.h"
-#include "millrace/ir/test_catalog.h"
+#include "millrace/ir/random_pipeline_test.h"
 #include "millrace/ir/text.h"
+#include "millrace/ir/toy_catalog_test.h"
 #include "millrace/ir/value.h"
 
 namespace millrace::ir {

@@ -16,8 +16,8 @@
 #include "millrace/base/check.h"
 #include "millrace/ir/attachment.h"
 #include "millrace/ir/expression.h"
-#include "millrace/ir/test_catalog.h"
 #include "millrace/ir/text.h"
+#include "millrace/ir/toy_catalog_test.h"
 
 namespace millrace::ir {
 namespace {

@@ -32,6 +32,11 @@ struct Rewritten {
   std::vector<Step> steps;
 };
 
+// A pipeline that runs as it is written.
+inline Rewritten Unchanged(const ir::Pipeline& pipeline) {
+  return {pipeline, pipeline, {}};
+}
+
 // Rewrites a pipeline. An unknown name in the options is an error that lists the
 // passes.
 absl::StatusOr<Rewritten> Rewrite(const ir::Pipeline& pipeline,
