@@ -17,7 +17,9 @@ endif()
 
 find_program(MILLRACE_CCACHE ccache)
 if(MILLRACE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${MILLRACE_CCACHE})
+  # The two words let it keep what is compiled with precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${MILLRACE_CCACHE})
 endif()
 
 # No fused multiply-add behind our back: the same pipeline gives the same bits on
@@ -29,6 +31,8 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   # Locks are checked at compile time. TRY is a statement expression, which both
   # compilers have and -Wpedantic would refuse.
   add_compile_options(-Wthread-safety -Wno-gnu-statement-expression)
+  # ccache knows a precompiled header by its content.
+  add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
 endif()
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)

@@ -122,6 +122,7 @@ function(_millrace_tests name target files threads)
   target_compile_options(${target}_test PRIVATE -O0)
   target_compile_definitions(${target}_test PRIVATE
                              MILLRACE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  _millrace_test_headers(${target}_test)
   foreach(file IN LISTS files)
     cmake_path(GET file STEM stem)
     string(REGEX REPLACE "_test$" "" stem ${stem})
@@ -142,6 +143,18 @@ function(_millrace_tests name target files threads)
       FAIL_REGULAR_EXPRESSION "0 tests from 0 test suites ran"
       ENVIRONMENT "TSAN_OPTIONS=halt_on_error=1;UBSAN_OPTIONS=print_stacktrace=1")
   endforeach()
+endfunction()
+
+# Reading the headers of the test framework is most of compiling a test: they are read
+# once, for all tests. clang-tidy does not see this: each file includes what it uses.
+function(_millrace_test_headers test)
+  get_property(first GLOBAL PROPERTY MILLRACE_FIRST_TEST)
+  if(first)
+    target_precompile_headers(${test} REUSE_FROM ${first})
+  else()
+    target_precompile_headers(${test} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/test_headers.h)
+    set_property(GLOBAL PROPERTY MILLRACE_FIRST_TEST ${test})
+  endif()
 endfunction()
 
 # A benchmark or fuzz target: an executable of its own, built only when asked for.

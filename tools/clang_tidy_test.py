@@ -66,3 +66,9 @@ def test_only_clean_files_are_remembered(tmp_path: Path) -> None:
 def test_begins_nothing_when_the_time_is_over(tmp_path: Path) -> None:
     todo = {"a.cc": "key1", "b.cc": "key2"}
     assert clang_tidy.run(todo, tmp_path, -1, todo.__getitem__) == (0, 2)
+
+
+def test_a_file_is_checked_without_precompiled_headers() -> None:
+    command = "clang -O1 -Xclang -include-pch -Xclang /b/x.pch -Xclang -include -Xclang"
+    plain = clang_tidy.without_precompiled_headers(f"{command} /b/x.hxx -c x.cc")
+    assert plain == "clang -O1 -c x.cc"

@@ -25,7 +25,7 @@
 namespace millrace::exec {
 namespace {
 
-constexpr int kPipelines = 60;
+constexpr int kPipelines = 48;
 
 class ConformanceTest : public ::testing::TestWithParam<int> {
  protected:

@@ -28,7 +28,7 @@ class RandomPipeline {
 
   // Gives a pipeline's text.
   std::string Text() {
-    Add(InOrder{"range(start=", Number(-50, 50), ", stop=", Number(0, 2000),
+    Add(InOrder{"range(start=", Number(-50, 50), ", stop=", Number(0, 1200),
                 ", step=", Number(1, 4), ")"});
     fields_ = {"value"};
     const int64_t operators = Number(0, 8);
