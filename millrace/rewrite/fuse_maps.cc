@@ -83,12 +83,22 @@ absl::StatusOr<ir::Expression> Compose(const ir::Pipeline& first,
   return builder.Build();
 }
 
+// Two expressions that keep to the limit on terms can exceed it together.
+bool TogetherTooLarge(const ir::Pipeline& first, const ir::Pipeline& second) {
+  const size_t fields = first.inputs()[0].spec().fields().size();
+  const ir::Expression& made = MapFunction(first);
+  const size_t terms = fields + made.terms().size() + made.results().size() +
+                       MapFunction(second).terms().size();
+  return terms > ir::kTermsMax;
+}
+
 // The one map for two; nothing when they must stay apart.
 absl::StatusOr<std::optional<ir::Pipeline>> Fuse(const ir::Pipeline& first,
                                                  const ir::Pipeline& second,
                                                  const ir::Catalog& catalog) {
   const std::optional<ir::Value> seed = CommonSeed(first, second);
-  if (!seed || DropsFailingResult(MapFunction(first), MapFunction(second))) {
+  if (!seed || DropsFailingResult(MapFunction(first), MapFunction(second)) ||
+      TogetherTooLarge(first, second)) {
     return std::nullopt;
   }
   ir::Expression function = TRY(Compose(first, second, catalog));
