@@ -1,6 +1,6 @@
 #include "millrace/base/golden_file.h"
 
-#include <stdlib.h>
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): setenv is of POSIX.
 
 #include <cstdlib>
 #include <fstream>

@@ -10,16 +10,18 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "millrace/base/check.h"
 #include "millrace/base/random.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/core/block.h"
-#include "millrace/core/spec.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/random_pipeline_test.h"
 #include "millrace/exec/runs_test.h"
+#include "millrace/ir/catalog.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
 #include "millrace/ops/library.h"
+#include "millrace/rewrite/pass.h"
 #include "millrace/rewrite/rewrite.h"
 
 namespace millrace::exec {

@@ -69,7 +69,7 @@ class SequentialRunner::Lane {
         return lane_->KeepTail(key, std::move(rows));
       }
       // Of several batching operators only the last has tails.
-      return lane_->At(place_).FinishPass(std::move(rows), *this);
+      return lane_->At(place_).FinishPass(rows, *this);
     }
 
    private:

@@ -1,6 +1,7 @@
 #include "millrace/exec/sequential_runner.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <optional>
@@ -12,8 +13,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
+#include "millrace/core/allocator.h"
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/pass_plan.h"
@@ -35,6 +36,7 @@ std::vector<int64_t> Iota(int64_t rows) {
 
 std::vector<int64_t> BatchSizes(const std::vector<core::Block>& batches) {
   std::vector<int64_t> sizes;
+  sizes.reserve(batches.size());
   for (const core::Block& batch : batches) sizes.push_back(batch.Unstack()->rows());
   return sizes;
 }

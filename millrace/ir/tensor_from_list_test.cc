@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "gmock/gmock.h"

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/status_matchers.h"
+#include "millrace/ir/expr.h"
 #include "millrace/ir/text.h"
 #include "millrace/ir/value.h"
 #include "millrace/ops/dataset.h"

@@ -1,7 +1,6 @@
 #include "millrace/ops/define.h"
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 

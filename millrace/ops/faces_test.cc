@@ -4,8 +4,9 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 
-#include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -25,6 +26,7 @@ using ::testing::Not;
 TEST(FacesTest, TheHeaderInTheTreeIsWhatTheDefinitionsGive) {
   const std::string path = MILLRACE_SOURCE_DIR "/millrace/ops/dataset.h";
   const std::string wanted = DatasetHeader(DefaultLibrary().catalog());
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   if (std::getenv("MILLRACE_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << wanted;
   std::ifstream in(path);
   const std::string found(std::istreambuf_iterator<char>(in), {});

@@ -6,12 +6,12 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "millrace/base/status_matchers.h"
 #include "millrace/core/pool.h"
 #include "millrace/ir/argument_schema.h"
+#include "millrace/ir/catalog.h"
+#include "millrace/ir/kernel.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
-#include "millrace/ops/operator.h"
 
 namespace millrace::ops {
 namespace {

@@ -30,6 +30,7 @@ namespace millrace::ops {
 inline core::Block NumberBlock(const std::vector<int64_t>& numbers) {
   const auto rows = static_cast<int64_t>(numbers.size());
   std::vector<core::RowId> ids;
+  ids.reserve(numbers.size());
   for (const int64_t number : numbers) ids.push_back(SourceRowId(0, 0, number));
   core::Column values =
       core::Column::Dense(core::DType::kInt64, rows, {},

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/base/check.h"
+#include "millrace/ir/catalog.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ops/library.h"
 

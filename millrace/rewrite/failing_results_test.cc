@@ -9,7 +9,6 @@
 #include "millrace/core/dtype.h"
 #include "millrace/core/shape.h"
 #include "millrace/core/spec.h"
-#include "millrace/ir/expression.h"
 #include "millrace/ir/text.h"
 #include "millrace/ops/library.h"
 

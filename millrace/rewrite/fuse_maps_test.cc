@@ -6,6 +6,7 @@
 
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
+#include "millrace/ir/catalog.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
 #include "millrace/ops/library.h"

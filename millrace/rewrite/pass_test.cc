@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/status_matchers.h"
+#include "millrace/ir/catalog.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
 #include "millrace/ops/library.h"

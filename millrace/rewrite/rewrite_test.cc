@@ -9,6 +9,7 @@
 
 #include "millrace/base/golden_file.h"
 #include "millrace/base/status_matchers.h"
+#include "millrace/base/text.h"
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"

@@ -1,20 +1,20 @@
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "millrace/base/status_matchers.h"
-#include "millrace/base/text.h"
 #include "millrace/core/block.h"
 #include "millrace/core/column.h"
-#include "millrace/core/pool.h"
+#include "millrace/core/dtype.h"
+#include "millrace/core/shape.h"
 #include "millrace/core/tensor.h"
 #include "millrace/ir/operator.h"
-#include "millrace/ir/text.h"
-#include "millrace/ops/library.h"
 #include "millrace/ops/single_operator_test.h"
 
 namespace millrace::ops {

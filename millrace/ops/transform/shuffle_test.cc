@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -11,6 +12,10 @@
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
 #include "millrace/core/allocator.h"
+#include "millrace/core/block.h"
+#include "millrace/core/buffer.h"
+#include "millrace/core/column.h"
+#include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
 #include "millrace/ops/operator.h"
 #include "millrace/ops/single_operator_test.h"
