@@ -1,8 +1,5 @@
 #include "millrace/ir/literal.h"
 
-#include <absl/status/statusor.h>
-#include <absl/types/span.h>
-
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -13,7 +10,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
+#include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

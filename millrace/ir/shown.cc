@@ -1,12 +1,11 @@
 #include "millrace/ir/shown.h"
 
-#include <absl/strings/string_view.h>
-
 #include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/string_view.h"
 
 #include "millrace/base/text.h"
 #include "millrace/base/utf8.h"
