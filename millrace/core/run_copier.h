@@ -43,8 +43,9 @@ inline size_t RunLength(absl::Span<const RowRef> rows) {
 // cache.
 inline void PrefetchStart(absl::Span<const std::byte> bytes) {
   constexpr size_t kLine = 64;
-  if (bytes.size() < 4 * kLine) return;
-  for (size_t i = 0; i < 4 * kLine; i += kLine) __builtin_prefetch(bytes.data() + i);
+  constexpr size_t kAhead = 8 * kLine;
+  if (bytes.size() < kAhead) return;
+  for (size_t i = 0; i < kAhead; i += kLine) __builtin_prefetch(bytes.data() + i);
 }
 
 // Finds the runs that the rows, in their order, are made of.
