@@ -13,7 +13,7 @@ BENCH ?= .
 
 # One line before each step; ninja says only what fails where no one watches.
 say = @echo "== $(1)"
-ninja = $(if $(MAKE_TERMOUT),,-- --quiet)
+ninja = --parallel $(shell nproc) $(if $(MAKE_TERMOUT),,-- --quiet)
 ctest = ctest --preset $(1) --parallel $(shell nproc)
 
 .PHONY: help demo test unit asan tsan python-test bench style clang-tidy lint lint-all
