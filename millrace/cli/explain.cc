@@ -1,10 +1,13 @@
 // millrace explain: what a pipeline is, how it will run, and why.
 
+#include <cerrno>
 #include <fstream>
+#include <ios>
 #include <iostream>
-#include <iterator>
+#include <istream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -30,10 +33,20 @@ struct Options {
   bool text = false;
 };
 
+// Reads a file, or standard input. A byte more than a pipeline may have is enough to
+// refuse it, so that a file without an end is no trouble.
 absl::StatusOr<std::string> ReadText(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return absl::NotFoundError(base::StrCat("cannot open the file: ", file));
-  return std::string(std::istreambuf_iterator<char>(in), {});
+  std::ifstream opened;
+  if (file != "-") opened.open(file, std::ios::binary);
+  std::istream& in = file == "-" ? std::cin : opened;
+  std::string text(ir::kTextBytesMax + 1, '\0');
+  if (in) in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in || in.eof()) {
+    text.resize(in.gcount());
+    return text;
+  }
+  return absl::NotFoundError(
+      base::StrCat("cannot read ", file, ": ", std::generic_category().message(errno)));
 }
 
 absl::Status Explain(const Options& options) {
@@ -59,7 +72,9 @@ Verb ExplainVerb() {
   return {"explain", "Show what a pipeline is, how it will run, and why",
           [](CLI::App& command) {
             const auto options = std::make_shared<Options>();
-            command.add_option("FILE", options->file, "A pipeline in text form")
+            command
+                .add_option("FILE", options->file,
+                            "A pipeline in text form; - for standard input")
                 ->required();
             command.add_option("--off", options->off,
                                "A rewrite to leave out, or 'all'; may be repeated");

@@ -3,11 +3,13 @@
 #include <functional>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include <CLI/CLI.hpp>
 
+#include "millrace/base/text.h"
 #include "millrace/cli/verb.h"
 
 namespace millrace::cli {
@@ -26,20 +28,46 @@ std::vector<Verb> AllVerbs() {
   return verbs;
 }
 
+constexpr int kFailed = 1;
+constexpr int kWrongUse = 2;
+
+int Fail(std::string_view message, int code) {
+  std::cerr << "millrace: " << message << "\n";
+  return code;
+}
+
+// Says what is wrong with the verb, of which CLI11 would say only that it is missing.
+std::string UnknownVerb(const std::vector<Verb>& verbs, std::string_view given) {
+  std::string names;
+  for (const Verb& verb : verbs) {
+    if (verb.name == given) return "";
+    names += " " + verb.name;
+  }
+  return base::StrCat("there is no verb ", given, "; there are:", names);
+}
+
 int Main(int argc, char** argv) {
   CLI::App app(
-      "Millrace feeds accelerators: input pipelines for training, defined once.");
+      "Millrace feeds accelerators: input pipelines for training, defined once.",
+      "millrace");
   app.require_subcommand(1);
   absl::Status status;
-  for (const Verb& verb : AllVerbs()) {
+  const std::vector<Verb> verbs = AllVerbs();
+  for (const Verb& verb : verbs) {
     CLI::App* command = app.add_subcommand(verb.name, verb.doc);
     const std::function<absl::Status()> run = verb.declare(*command);
     command->callback([run, &status] { status = run(); });
   }
-  CLI11_PARSE(app, argc, argv);
-  if (status.ok()) return 0;
-  std::cerr << "millrace: " << status.message() << "\n";
-  return 1;
+  if (argc > 1 && argv[1][0] != '-') {
+    const std::string unknown = UnknownVerb(verbs, argv[1]);
+    if (!unknown.empty()) return Fail(unknown, kWrongUse);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {  // Also the wish for help.
+    return app.exit(error) == 0 ? 0 : kWrongUse;
+  }
+  return status.ok() ? 0 : Fail(base::ToStd(status.message()), kFailed);
 }
 
 }  // namespace
