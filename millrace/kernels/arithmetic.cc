@@ -240,110 +240,103 @@ absl::StatusOr<ValueType> InferFloats(const KernelTypes& types) {
   return met;
 }
 
-KernelSchema Binary(std::string name, std::string doc, std::string of_a,
-                    std::string of_b) {
+using Run = decltype(KernelSchema::run);
+
+KernelSchema Binary(std::string name, std::string doc, Run run) {
   return {.name = std::move(name),
           .doc = std::move(doc),
-          .operands = {{"a", std::move(of_a)}, {"b", std::move(of_b)}},
+          .operands = {{"a", "Numbers."}, {"b", "Numbers, broadcast against a."}},
           .promotes = true,
           .fails = Fails::kOnUnknownShapes,
-          .infer = InferNumbers};
+          .infer = InferNumbers,
+          .run = std::move(run)};
 }
 
-KernelSchema Unary(std::string name, std::string doc) {
+KernelSchema Division(std::string name, std::string doc, Run run) {
+  KernelSchema schema = Binary(std::move(name), std::move(doc), std::move(run));
+  schema.operands = {{"a", "The dividend."}, {"b", "The divisor."}};
+  return schema;
+}
+
+KernelSchema Unary(std::string name, std::string doc, Run run) {
   return {.name = std::move(name),
           .doc = std::move(doc),
           .operands = {{"x", "Numbers of any shape."}},
-          .infer = InferNumbers};
+          .infer = InferNumbers,
+          .run = std::move(run)};
 }
 
 }  // namespace
 
 KernelSchema AddKernel() {
-  KernelSchema schema = Binary("add", "Adds numbers; integers wrap around.", "Numbers.",
-                               "Numbers, broadcast against a.");
-  schema.run = RunBinary<Sum>;
-  return schema;
+  return Binary("add", "Adds numbers; integers wrap around.", RunBinary<Sum>);
 }
 
 KernelSchema SubtractKernel() {
-  KernelSchema schema = Binary("subtract", "Subtracts b from a; integers wrap around.",
-                               "Numbers.", "Numbers, broadcast against a.");
-  schema.run = RunBinary<Difference>;
-  return schema;
+  return Binary("subtract", "Subtracts b from a; integers wrap around.",
+                RunBinary<Difference>);
 }
 
 KernelSchema MultiplyKernel() {
-  KernelSchema schema = Binary("multiply", "Multiplies numbers; integers wrap around.",
-                               "Numbers.", "Numbers, broadcast against a.");
-  schema.run = RunBinary<Product>;
-  return schema;
+  return Binary("multiply", "Multiplies numbers; integers wrap around.",
+                RunBinary<Product>);
 }
 
 KernelSchema DivideKernel() {
-  KernelSchema schema = Binary("divide",
-                               "Divides a by b; integers give float64, and division by "
-                               "zero an infinity or NaN.",
-                               "The dividend.", "The divisor.");
+  KernelSchema schema =
+      Division("divide",
+               "Divides a by b; integers give float64, and division by "
+               "zero an infinity or NaN.",
+               RunBinary<Quotient>);
   schema.infer = InferFloats;
-  schema.run = RunBinary<Quotient>;
   return schema;
 }
 
 KernelSchema FloorDivideKernel() {
-  KernelSchema schema = Binary("floor_divide",
-                               "Divides a by b and rounds down; dividing an integer by "
-                               "zero is an error of the row.",
-                               "The dividend.", "The divisor.");
+  KernelSchema schema =
+      Division("floor_divide",
+               "Divides a by b and rounds down; dividing an integer by "
+               "zero is an error of the row.",
+               RunDivision<FloorQuotient>);
   schema.fails = Fails::kOnData;
-  schema.run = RunDivision<FloorQuotient>;
   return schema;
 }
 
 KernelSchema ModuloKernel() {
-  KernelSchema schema = Binary("modulo",
-                               "Gives the rest of floor_divide, which has the sign of "
-                               "b; an integer modulo zero is an error of the row.",
-                               "The dividend.", "The divisor.");
+  KernelSchema schema =
+      Division("modulo",
+               "Gives the rest of floor_divide, which has the sign of "
+               "b; an integer modulo zero is an error of the row.",
+               RunDivision<Remainder>);
   schema.fails = Fails::kOnData;
-  schema.run = RunDivision<Remainder>;
   return schema;
 }
 
 KernelSchema NegateKernel() {
-  KernelSchema schema = Unary("negate", "Changes the sign; integers wrap around.");
-  schema.run = RunUnary<Opposite>;
-  return schema;
+  return Unary("negate", "Changes the sign; integers wrap around.", RunUnary<Opposite>);
 }
 
 KernelSchema AbsoluteKernel() {
-  KernelSchema schema = Unary(
-      "absolute", "Gives the distance from 0; the least signed integer stays itself.");
-  schema.run = RunUnary<Magnitude>;
-  return schema;
+  return Unary("absolute",
+               "Gives the distance from 0; the least signed integer stays itself.",
+               RunUnary<Magnitude>);
 }
 
 KernelSchema MinimumKernel() {
-  KernelSchema schema =
-      Binary("minimum", "Gives the lesser of two numbers; NaN where one of them is.",
-             "Numbers.", "Numbers, broadcast against a.");
-  schema.run = RunBinary<Lesser>;
-  return schema;
+  return Binary("minimum", "Gives the lesser of two numbers; NaN where one of them is.",
+                RunBinary<Lesser>);
 }
 
 KernelSchema MaximumKernel() {
-  KernelSchema schema =
-      Binary("maximum", "Gives the larger of two numbers; NaN where one of them is.",
-             "Numbers.", "Numbers, broadcast against a.");
-  schema.run = RunBinary<Larger>;
-  return schema;
+  return Binary("maximum", "Gives the larger of two numbers; NaN where one of them is.",
+                RunBinary<Larger>);
 }
 
 KernelSchema SqrtKernel() {
   KernelSchema schema = Unary(
-      "sqrt", "Gives the square root; integers give float64, negative numbers NaN.");
+      "sqrt", "Gives the square root; integers give float64, negative numbers NaN.",
+      RunUnary<SquareRoot>);
   schema.infer = InferFloats;
-  schema.run = RunUnary<SquareRoot>;
   return schema;
 }
 

@@ -294,7 +294,9 @@ absl::StatusOr<Column> RunFinds(const KernelCall& call) {
   return ReduceAs<Reducer, bool, bool>(call);
 }
 
-KernelSchema Schema(std::string name, std::string doc, std::string of_x) {
+KernelSchema Schema(std::string name, std::string doc, std::string of_x,
+                    decltype(KernelSchema::infer) infer,
+                    decltype(KernelSchema::run) run) {
   return {.name = std::move(name),
           .doc = std::move(doc),
           .operands = {{"x", std::move(of_x)}},
@@ -308,7 +310,9 @@ KernelSchema Schema(std::string name, std::string doc, std::string of_x) {
                          .type = ir::ArgumentType::kBool,
                          .doc = "Whether a reduced axis stays, with size 1.",
                          .default_value = false}},
-          .fails = ir::Fails::kOnUnknownShapes};
+          .fails = ir::Fails::kOnUnknownShapes,
+          .infer = std::move(infer),
+          .run = std::move(run)};
 }
 
 using LeastOf = FirstBy<std::less<>>;
@@ -317,58 +321,41 @@ using LargestOf = FirstBy<std::greater<>>;
 }  // namespace
 
 KernelSchema SumKernel() {
-  KernelSchema schema = Schema(
+  return Schema(
       "sum",
       "Adds up values: integers and bools as int64 or uint64, which wrap around, "
       "floats in double, rounded once to their own type.",
-      "Numbers or bools.");
-  schema.infer = InferSum;
-  schema.run = RunSum;
-  return schema;
+      "Numbers or bools.", InferSum, RunSum);
 }
 
 KernelSchema MeanKernel() {
-  KernelSchema schema = Schema(
+  return Schema(
       "mean",
       "Gives the mean: of integers and bools as float64, of floats in their own type; "
       "computed in double. The mean of no values is NaN.",
-      "Numbers or bools.");
-  schema.infer = InferMean;
-  schema.run = RunMean;
-  return schema;
+      "Numbers or bools.", InferMean, RunMean);
 }
 
 KernelSchema MinKernel() {
-  KernelSchema schema = Schema(
+  return Schema(
       "min", "Gives the least value, or NaN if there is one; of no values, an error.",
-      "Numbers or bools.");
-  schema.infer = InferSame<LeastOf>;
-  schema.run = RunSame<LeastOf>;
-  return schema;
+      "Numbers or bools.", InferSame<LeastOf>, RunSame<LeastOf>);
 }
 
 KernelSchema MaxKernel() {
-  KernelSchema schema = Schema(
+  return Schema(
       "max", "Gives the largest value, or NaN if there is one; of no values, an error.",
-      "Numbers or bools.");
-  schema.infer = InferSame<LargestOf>;
-  schema.run = RunSame<LargestOf>;
-  return schema;
+      "Numbers or bools.", InferSame<LargestOf>, RunSame<LargestOf>);
 }
 
 KernelSchema AnyKernel() {
-  KernelSchema schema =
-      Schema("any", "Tells whether at least one value is true.", "Bools.");
-  schema.infer = InferFinds<Finds<true>>;
-  schema.run = RunFinds<Finds<true>>;
-  return schema;
+  return Schema("any", "Tells whether at least one value is true.", "Bools.",
+                InferFinds<Finds<true>>, RunFinds<Finds<true>>);
 }
 
 KernelSchema AllKernel() {
-  KernelSchema schema = Schema("all", "Tells whether no value is false.", "Bools.");
-  schema.infer = InferFinds<Finds<false>>;
-  schema.run = RunFinds<Finds<false>>;
-  return schema;
+  return Schema("all", "Tells whether no value is false.", "Bools.",
+                InferFinds<Finds<false>>, RunFinds<Finds<false>>);
 }
 
 }  // namespace millrace::kernels

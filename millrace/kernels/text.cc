@@ -149,13 +149,15 @@ bool Holds(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-KernelSchema Search(std::string name, std::string doc) {
+KernelSchema Search(std::string name, std::string doc,
+                    decltype(KernelSchema::run) run) {
   return {.name = std::move(name),
           .doc = std::move(doc),
           .operands = {{"x", "The texts."},
                        {"part", "What to look for; broadcast against x."}},
           .fails = Fails::kOnUnknownShapes,
-          .infer = InferFound};
+          .infer = InferFound,
+          .run = std::move(run)};
 }
 
 // --- lower ---
@@ -245,21 +247,17 @@ KernelSchema TextSliceKernel() {
 }
 
 KernelSchema StartsWithKernel() {
-  KernelSchema schema = Search("starts_with", "Tells whether texts begin with part.");
-  schema.run = RunFinds<Starts>;
-  return schema;
+  return Search("starts_with", "Tells whether texts begin with part.",
+                RunFinds<Starts>);
 }
 
 KernelSchema EndsWithKernel() {
-  KernelSchema schema = Search("ends_with", "Tells whether texts end with part.");
-  schema.run = RunFinds<Ends>;
-  return schema;
+  return Search("ends_with", "Tells whether texts end with part.", RunFinds<Ends>);
 }
 
 KernelSchema ContainsKernel() {
-  KernelSchema schema = Search("contains", "Tells whether part is somewhere in texts.");
-  schema.run = RunFinds<Holds>;
-  return schema;
+  return Search("contains", "Tells whether part is somewhere in texts.",
+                RunFinds<Holds>);
 }
 
 KernelSchema LowerKernel() {
