@@ -1,10 +1,13 @@
 // The command as people use it: the real program, in a process of its own.
 
+#include <stdio.h>  // NOLINT(modernize-deprecated-headers): popen is of POSIX.
+#include <sys/wait.h>
+
 #include <array>
 #include <cstddef>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <string>
 
 #include "gmock/gmock.h"

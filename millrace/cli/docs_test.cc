@@ -40,7 +40,8 @@ std::string Block(const std::string& document, std::string_view begins) {
 }
 
 std::string WithoutSpaces(std::string text) {
-  std::erase_if(text, [](unsigned char c) { return std::isspace(c) != 0; });
+  const auto is_space = [](unsigned char c) { return std::isspace(c) != 0; };
+  text.erase(std::ranges::remove_if(text, is_space).begin(), text.end());
   return text;
 }
 
@@ -62,7 +63,7 @@ TEST(DocsTest, TheReadmesTwoPipelinesAreOne) {
   EXPECT_NE(here.find(WithoutSpaces(Block(readme, "auto pipeline"))), std::string::npos)
       << "the README shows other C++ than this test runs";
   const absl::StatusOr<ir::Pipeline> text = Parsed(Block(readme, "%0 = "));
-  const absl::StatusOr<ir::Pipeline> built = pipeline.pipeline();
+  const absl::StatusOr<ir::Pipeline>& built = pipeline.pipeline();
   ASSERT_THAT(text, base::IsOk());
   ASSERT_THAT(built, base::IsOk());
   EXPECT_EQ(ir::Print(*text).text, ir::Print(*built).text);
