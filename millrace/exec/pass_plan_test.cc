@@ -71,13 +71,17 @@ TEST(PassPlanTest, LanesEndOnMultiplesOfTheBatchWhereCountsAreKnown) {
 TEST(PassPlanTest, ARewriteNeverMovesALane) {
   // Without its filter this pipeline would be cut otherwise, on multiples of the batch.
   const rewrite::Rewritten written = AsWritten(
-      "%0 = range(stop=10000) %1 = filter(%0, predicate={true}) "
-      "%2 = shuffle(%1, window=10) %3 = batch(%2, size=48)");
+      "%0 = range(stop=1000) %1 = filter(%0, predicate={true}) "
+      "%2 = shuffle(%1, window=85) %3 = batch(%2, size=35)");
   const rewrite::Rewritten rewritten =
       *rewrite::Rewrite(written.before, ops::DefaultLibrary().catalog());
   ASSERT_EQ(rewritten.after.Nodes().size(), 3U);
   const PassPlan plain = *PlanPass(written, ops::DefaultLibrary(), {});
   const PassPlan plan = *PlanPass(rewritten, ops::DefaultLibrary(), {});
+  const PassPlan otherwise =
+      *PlanPass(rewrite::Unchanged(rewritten.after), ops::DefaultLibrary(), {});
+  ASSERT_NE(otherwise.cut, plain.cut);
+  EXPECT_EQ(plan.cut, plain.cut);
   ASSERT_EQ(plan.lanes.size(), plain.lanes.size());
   for (int64_t lane = 0; lane < plan.lanes.size(); ++lane) {
     EXPECT_EQ(plan.lanes.ContentHash(lane), plain.lanes.ContentHash(lane)) << lane;
