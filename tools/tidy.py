@@ -36,7 +36,7 @@ EVERYWHERE = re.compile(
     r"absl/|gtest/|gmock/|benchmark/benchmark\.h$|"
     r"[a-z_0-9]+$|"  # <vector>: the C++ library has no endings.
     r"(sys|netinet|arpa|linux)/|"
-    r"(unistd|fcntl|poll|pthread|sched|signal|errno|stdlib|time)\.h$"
+    r"(unistd|fcntl|poll|pthread|sched|signal|errno|stdio|stdlib|time)\.h$"
 )
 
 # What a layer without threads, sockets, files and clocks cannot need.
@@ -47,7 +47,8 @@ THREADS = (
     *("millrace/base/mutex.h", "millrace/base/thread_cells.h"),
 )
 OUTSIDE_WORLD = (
-    *("fstream", "filesystem", "cstdio", "unistd.h", "fcntl.h", "poll.h"),
+    *("fstream", "filesystem", "cstdio", "stdio.h", "unistd.h", "fcntl.h"),
+    "poll.h",
     "millrace/base/golden_file.h",
     *("sys/", "netinet/", "arpa/", "linux/"),
     *("chrono", "ctime", "time.h", "absl/time/clock.h", "millrace/base/clock.h"),
