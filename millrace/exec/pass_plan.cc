@@ -21,7 +21,7 @@
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/ops/library.h"
-#include "millrace/ops/operator.h"
+#include "millrace/ops/source.h"
 #include "millrace/rewrite/rewrite.h"
 
 namespace millrace::exec {
@@ -92,21 +92,19 @@ base::RandomKey ChunkKeyOf(const std::vector<ir::Pipeline>& nodes,
 
 absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
                                   const ops::Library& library,
-                                  const PassOptions& options) {
+                                  const PassOptions& options, core::Pool& pool) {
   const std::vector<ir::Pipeline> written = pipeline.before.Nodes();
   std::vector<ir::Pipeline> nodes = pipeline.after.Nodes();
   TRY(CheckIsChain(nodes));
-  const ops::LaneContext anywhere = {.pool = core::HeapPool(),
-                                     .seed = options.seed,
-                                     .epoch = options.epoch,
-                                     .lane = {}};
-  lanes::Manifest manifest = TRY(library.MakeSource(nodes[0], anywhere)->List());
+  std::unique_ptr<ops::Source> source = library.MakeSource(
+      nodes[0], {.pool = pool, .seed = options.seed, .epoch = options.epoch});
+  lanes::Manifest manifest = TRY(source->List());
   const lanes::CutRecord cut = TRY(lanes::DecideCut(manifest, CutFactsOf(written)));
   lanes::LaneList lanes =
       TRY(lanes::LaneList::Cut(manifest, cut, ChunkKeyOf(written, options)));
   const int last_batching = LastBatching(nodes);
-  return PassPlan{std::move(nodes), std::move(manifest), cut, std::move(lanes),
-                  last_batching};
+  return PassPlan{std::move(nodes), std::move(source), std::move(manifest), cut,
+                  std::move(lanes), last_batching};
 }
 
 }  // namespace millrace::exec

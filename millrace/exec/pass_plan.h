@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,6 +17,7 @@
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/ops/library.h"
+#include "millrace/ops/source.h"
 #include "millrace/rewrite/rewrite.h"
 
 namespace millrace::exec {
@@ -27,17 +29,20 @@ struct PassOptions {
 
 // A pass, ready to run.
 struct PassPlan {
-  std::vector<ir::Pipeline> nodes;  // As run, from the source to the last operator.
+  std::vector<ir::Pipeline> nodes;      // As run, from the source to the last operator.
+  std::unique_ptr<ops::Source> source;  // Listed.
   lanes::Manifest manifest;
   lanes::CutRecord cut;
   lanes::LaneList lanes;
   int last_batching = -1;  // Place of the last batching operator; -1 without one.
 };
 
-// Plans a pass. Unimplemented when the pipeline is not one chain of operators.
+// Lists and cuts a pass, to be read into the pool. Unimplemented when the pipeline is
+// not one chain of operators.
 absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
                                   const ops::Library& library,
-                                  const PassOptions& options);
+                                  const PassOptions& options,
+                                  core::Pool& pool = core::HeapPool());
 
 // What the operators say about their lanes.
 lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes);

@@ -21,6 +21,7 @@
 #include "millrace/lanes/chunks.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/operator.h"
+#include "millrace/ops/source.h"
 #include "millrace/rewrite/rewrite.h"
 
 namespace millrace::exec {
@@ -34,7 +35,6 @@ class SequentialRunner::Lane {
                                       .seed = runner.options_.seed,
                                       .epoch = runner.options_.epoch,
                                       .lane = plan.lanes.ContentHash(number)};
-    source_ = runner.library_.MakeSource(plan.nodes[0], context);
     for (size_t i = 1; i < plan.nodes.size(); ++i) {
       operators_.push_back(runner.library_.Make(plan.nodes[i], context));
     }
@@ -44,11 +44,11 @@ class SequentialRunner::Lane {
   absl::Status Run() {
     TRY(PushCarry());
     for (const lanes::RowRange& rows : runner_.plan_.lanes.Content(number_)) {
-      TRY(Named(0, source_->Read(rows, outputs_[0])));
+      TRY(Read(rows));
     }
     const bool is_last = number_ + 1 == runner_.plan_.lanes.size();
     for (int place = 1; place <= static_cast<int>(operators_.size()); ++place) {
-      TRY(Named(place, At(place).Finish(outputs_[place])));
+      TRY(Finish(place));
       if (is_last && place == runner_.plan_.last_batching) TRY(FinishPass(place));
     }
     return absl::OkStatus();
@@ -87,6 +87,27 @@ class SequentialRunner::Lane {
     return Named(place, At(place).Push(std::move(block), outputs_[place]));
   }
 
+  absl::Status Read(const lanes::RowRange& rows) {
+    const absl::StatusOr<std::unique_ptr<ops::Reader>> reader =
+        runner_.plan_.source->Open(rows);
+    TRY(Named(0, reader.status()));
+    while (true) {
+      TRY(Named(0, (*reader)->Fetch()));
+      absl::StatusOr<std::optional<core::Block>> block = (*reader)->Next();
+      TRY(Named(0, block.status()));
+      if (!block->has_value()) return absl::OkStatus();
+      TRY(Enter(1, **std::move(block)));
+    }
+  }
+
+  absl::Status Finish(int place) {
+    while (true) {
+      const absl::StatusOr<ops::Held> held = At(place).Finish(outputs_[place]);
+      TRY(Named(place, held.status()));
+      if (*held == ops::Held::kNothing) return absl::OkStatus();
+    }
+  }
+
   absl::Status PushCarry() {
     for (auto& [key, rows] : std::exchange(runner_.carry_, {})) {
       TRY(Enter(runner_.plan_.last_batching, rows));
@@ -118,7 +139,6 @@ class SequentialRunner::Lane {
 
   SequentialRunner& runner_;
   const int64_t number_;
-  std::unique_ptr<ops::Source> source_;
   std::vector<std::unique_ptr<ops::Operator>> operators_;
   std::deque<Output> outputs_;  // Of the source and of each operator.
   absl::Status named_;
@@ -127,8 +147,8 @@ class SequentialRunner::Lane {
 absl::StatusOr<SequentialRunner> SequentialRunner::Open(
     const rewrite::Rewritten& pipeline, const ops::Library& library,
     const PassOptions& options, core::Pool& pool) {
-  return SequentialRunner(TRY(PlanPass(pipeline, library, options)), library, options,
-                          pool);
+  return SequentialRunner(TRY(PlanPass(pipeline, library, options, pool)), library,
+                          options, pool);
 }
 
 absl::StatusOr<std::optional<core::Block>> SequentialRunner::Next() {

@@ -1,14 +1,20 @@
-// For tests: collects what an operator gives.
+// For tests: collects what an operator or a source gives.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
+#include "millrace/base/status.h"
 #include "millrace/core/block.h"
+#include "millrace/lanes/chunks.h"
 #include "millrace/ops/operator.h"
+#include "millrace/ops/source.h"
 
 namespace millrace::ops {
 
@@ -29,5 +35,18 @@ class Collector final : public Emitter {
   std::vector<int64_t> tail_keys;
   core::Block tail;
 };
+
+// Reads all rows of a range.
+inline absl::StatusOr<std::vector<core::Block>> ReadAll(const Source& source,
+                                                        const lanes::RowRange& rows) {
+  const std::unique_ptr<Reader> reader = TRY(source.Open(rows));
+  std::vector<core::Block> blocks;
+  while (true) {
+    TRY(reader->Fetch());
+    std::optional<core::Block> block = TRY(reader->Next());
+    if (!block) return blocks;
+    blocks.push_back(*std::move(block));
+  }
+}
 
 }  // namespace millrace::ops

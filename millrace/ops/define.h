@@ -32,6 +32,7 @@
 #include "millrace/ir/operator.h"
 #include "millrace/ir/value.h"
 #include "millrace/ops/operator.h"
+#include "millrace/ops/source.h"
 
 namespace millrace::ops {
 
@@ -40,7 +41,7 @@ struct OperatorDef {
   ir::OperatorSchema schema;
   std::function<std::unique_ptr<Operator>(const ir::Arguments&, const LaneContext&)>
       make = {};
-  std::function<std::unique_ptr<Source>(const ir::Arguments&, const LaneContext&)>
+  std::function<std::unique_ptr<Source>(const ir::Arguments&, const SourceContext&)>
       make_source = {};
 };
 
@@ -225,8 +226,8 @@ class Definition {
       def.schema.inputs = 0;
       def.schema.traits.source = true;
       def.make_source = [read](const ir::Arguments& arguments,
-                               const LaneContext& lane) {
-        return std::make_unique<Runs>(read(arguments), lane);
+                               const SourceContext& context) {
+        return std::make_unique<Runs>(read(arguments), context);
       };
     } else {
       def.make = [read](const ir::Arguments& arguments, const LaneContext& lane) {

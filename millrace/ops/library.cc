@@ -9,6 +9,7 @@
 #include "millrace/kernels/catalog.h"
 #include "millrace/ops/define.h"
 #include "millrace/ops/operator.h"
+#include "millrace/ops/source.h"
 
 namespace millrace::ops {
 
@@ -42,11 +43,11 @@ std::unique_ptr<Operator> Library::Make(const ir::Pipeline& node,
 }
 
 std::unique_ptr<Source> Library::MakeSource(const ir::Pipeline& node,
-                                            LaneContext lane) const {
-  lane.call_number = node.call_number();
+                                            SourceContext context) const {
+  context.call_number = node.call_number();
   const auto found = defs_.find(node.name());
   CHECK(found != defs_.end() && found->second.make_source) << node.name();
-  return found->second.make_source(node.arguments(), lane);
+  return found->second.make_source(node.arguments(), context);
 }
 
 const Library& DefaultLibrary() {

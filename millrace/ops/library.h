@@ -11,6 +11,7 @@
 #include "millrace/ir/pipeline.h"
 #include "millrace/ops/define.h"
 #include "millrace/ops/operator.h"
+#include "millrace/ops/source.h"
 
 namespace millrace::ops {
 
@@ -28,7 +29,8 @@ class Library {
   // Makes the object that runs a node. Requires: the node is of this library, and a
   // source or not, as the name says.
   std::unique_ptr<Operator> Make(const ir::Pipeline& node, LaneContext lane) const;
-  std::unique_ptr<Source> MakeSource(const ir::Pipeline& node, LaneContext lane) const;
+  std::unique_ptr<Source> MakeSource(const ir::Pipeline& node,
+                                     SourceContext context) const;
 
  private:
   // On the heap: pipelines point into it, also after the library was moved.

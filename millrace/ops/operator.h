@@ -20,8 +20,7 @@
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
 #include "millrace/ir/expression.h"
-#include "millrace/lanes/chunks.h"
-#include "millrace/lanes/manifest.h"
+#include "millrace/ops/bad_rows.h"
 
 namespace millrace::ops {
 
@@ -45,12 +44,16 @@ struct LaneContext {
   uint64_t epoch = 0;
   base::Hash128 lane;                       // The hash of the lane's content.
   int64_t call_number = ir::kNoCallNumber;  // Of this operator in the user's pipeline.
+  BadRows& bad_rows = NoBadRows();
 };
 
 // The seed that an operator draws with: its own argument, else the job's.
 inline uint64_t SeedOf(const std::optional<int64_t>& own, const LaneContext& lane) {
   return own ? static_cast<uint64_t>(*own) : lane.seed;
 }
+
+// Whether an operator still holds rows back.
+enum class Held : uint8_t { kNothing, kMore };
 
 class Operator {
  public:
@@ -59,28 +62,12 @@ class Operator {
   // Takes the next rows of the lane.
   virtual absl::Status Push(core::Block block, Emitter& out) = 0;
 
-  // The lane has ended: passes on what was held back; what fills no batch as a tail.
-  virtual absl::Status Finish(Emitter& out);
+  // The lane has ended: passes on what was held back, about a block of it, and what
+  // fills no batch as a tail. Is called again for as long as there is more.
+  virtual absl::StatusOr<Held> Finish(Emitter& out);
 
   // The pass has ended and these joined tails of one key are all that is left.
   virtual absl::Status FinishPass(const core::Block& tail, Emitter& out);
 };
-
-class Source {
- public:
-  virtual ~Source() = default;
-
-  // Lists what there is to read, once per job.
-  virtual absl::StatusOr<lanes::Manifest> List() = 0;
-
-  // Reads rows of one split, in order, with their identities.
-  virtual absl::Status Read(const lanes::RowRange& rows, Emitter& out) = 0;
-};
-
-// The identity of a source's row.
-inline core::RowId SourceRowId(int64_t call_number, int64_t split, int64_t row) {
-  return {(static_cast<uint64_t>(call_number) << 48) | static_cast<uint64_t>(split),
-          static_cast<uint64_t>(row)};
-}
 
 }  // namespace millrace::ops

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/base/check.h"
+#include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/core/block.h"
 #include "millrace/core/column.h"
@@ -23,6 +24,7 @@
 #include "millrace/ops/collector_test.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/operator.h"
+#include "millrace/ops/source.h"
 
 namespace millrace::ops {
 
@@ -64,7 +66,11 @@ class SingleOperator {
 
   absl::Status Push(core::Block block) { return runs_->Push(std::move(block), out_); }
 
-  absl::Status Finish() { return runs_->Finish(out_); }
+  absl::Status Finish() {
+    while (TRY(runs_->Finish(out_)) == Held::kMore) {
+    }
+    return absl::OkStatus();
+  }
 
   // The field's values in all blocks so far.
   std::vector<int64_t> Values(std::string_view field = "value") const {

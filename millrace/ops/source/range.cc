@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,12 +22,12 @@
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/ops/define.h"
-#include "millrace/ops/operator.h"
+#include "millrace/ops/source.h"
 
 namespace millrace::ops {
 namespace {
 
-constexpr int64_t kBlockRows = 1024;
+constexpr int64_t kBlockRows = 8192;
 
 struct RangeArgs {
   int64_t start = 0;
@@ -44,9 +45,45 @@ int64_t CountOf(const RangeArgs& args) {
   return count > lanes::kRowsMax ? -1 : static_cast<int64_t>(count);
 }
 
+// Unsigned, since a step times a row may pass the end of int64 and come back.
+int64_t NumberAt(const RangeArgs& args, int64_t row) {
+  return static_cast<int64_t>(static_cast<uint64_t>(args.start) +
+                              static_cast<uint64_t>(row) *
+                                  static_cast<uint64_t>(args.step));
+}
+
+class RangeReader final : public Reader {
+ public:
+  RangeReader(const RangeArgs& args, const SourceContext& context,
+              const lanes::RowRange& rows)
+      : args_(args), context_(context), rows_(rows) {}
+
+  absl::StatusOr<std::optional<core::Block>> Next() override {
+    if (rows_.begin == rows_.end) return std::nullopt;
+    const int64_t begin = rows_.begin;
+    rows_.begin = std::min(begin + kBlockRows, rows_.end);
+    const int64_t rows = rows_.begin - begin;
+    core::Buffer values = TRY(context_.pool.AllocateFor<int64_t>(rows));
+    const absl::Span<int64_t> numbers = values.MutableAs<int64_t>();
+    for (int64_t i = 0; i < rows; ++i) numbers[i] = NumberAt(args_, begin + i);
+    const core::Block block(
+        rows, names_,
+        {core::Column::Dense(core::DType::kInt64, rows, {}, std::move(values))});
+    return TRY(WithSourceIds(block, rows_.split, begin, context_));
+  }
+
+ private:
+  const RangeArgs args_;
+  const SourceContext context_;
+  const std::shared_ptr<const core::FieldNames> names_ =
+      std::make_shared<const core::FieldNames>(core::FieldNames{"value"});
+  lanes::RowRange rows_;
+};
+
 class Range final : public Source {
  public:
-  Range(const RangeArgs& args, const LaneContext& lane) : args_(args), lane_(lane) {}
+  Range(const RangeArgs& args, const SourceContext& context)
+      : args_(args), context_(context) {}
 
   absl::StatusOr<lanes::Manifest> List() override {
     return lanes::Manifest{
@@ -57,39 +94,14 @@ class Range final : public Source {
           .seekable = true}}};
   }
 
-  absl::Status Read(const lanes::RowRange& rows, Emitter& out) override {
-    for (int64_t at = rows.begin; at < rows.end; at += kBlockRows) {
-      const int64_t end = std::min(at + kBlockRows, rows.end);
-      TRY(out.Emit(TRY(MakeBlock(rows.split, at, end))));
-    }
-    return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<Reader>> Open(
+      const lanes::RowRange& rows) const override {
+    return std::make_unique<RangeReader>(args_, context_, rows);
   }
 
  private:
-  // Unsigned, since a step times a row may pass the end of int64 and come back.
-  int64_t NumberAt(int64_t row) const {
-    return static_cast<int64_t>(static_cast<uint64_t>(args_.start) +
-                                static_cast<uint64_t>(row) *
-                                    static_cast<uint64_t>(args_.step));
-  }
-
-  absl::StatusOr<core::Block> MakeBlock(int64_t split, int64_t begin, int64_t end) {
-    const int64_t rows = end - begin;
-    core::Buffer values = TRY(lane_.pool.AllocateFor<int64_t>(rows));
-    const absl::Span<int64_t> numbers = values.MutableAs<int64_t>();
-    std::vector<core::RowId> ids(rows);
-    for (int64_t i = 0; i < rows; ++i) {
-      numbers[i] = NumberAt(begin + i);
-      ids[i] = SourceRowId(lane_.call_number, split, begin + i);
-    }
-    core::Column column =
-        core::Column::Dense(core::DType::kInt64, rows, {}, std::move(values));
-    const core::Block block(rows, core::FieldNames{"value"}, {std::move(column)});
-    return block.WithIds(TRY(core::IdColumn(ids, lane_.pool)));
-  }
-
   const RangeArgs args_;
-  const LaneContext lane_;
+  const SourceContext context_;
 };
 
 absl::StatusOr<core::Spec> InferRange(const RangeArgs& args, const core::Spec&) {

@@ -32,13 +32,11 @@ absl::StatusOr<ir::Pipeline> Parse(const std::string& arguments) {
 }
 
 std::vector<int64_t> Read(const std::string& arguments, int64_t begin, int64_t end) {
-  const LaneContext lane = {.pool = core::HeapPool(), .lane = {}};
-  const auto source = DefaultLibrary().MakeSource(*Parse(arguments), lane);
-  Collector out;
-  EXPECT_THAT(source->Read({.split = 0, .begin = begin, .end = end}, out),
-              base::IsOk());
+  const auto source =
+      DefaultLibrary().MakeSource(*Parse(arguments), {.pool = core::HeapPool()});
   std::vector<int64_t> values;
-  for (const core::Block& block : out.blocks) {
+  const std::vector<core::Block> blocks = *ReadAll(*source, {0, begin, end});
+  for (const core::Block& block : blocks) {
     const auto part = block.Find("value")->As<int64_t>();
     values.insert(values.end(), part.begin(), part.end());
   }
@@ -78,8 +76,8 @@ TEST(RangeTest, CountsItsRows) {
 }
 
 TEST(RangeTest, ListsOneSplitThatCanBeReadAnywhere) {
-  const LaneContext lane = {.pool = core::HeapPool(), .lane = {}};
-  const auto source = DefaultLibrary().MakeSource(*Parse("stop=12, step=5"), lane);
+  const auto source = DefaultLibrary().MakeSource(*Parse("stop=12, step=5"),
+                                                  {.pool = core::HeapPool()});
   const lanes::Manifest manifest = *source->List();
   ASSERT_EQ(manifest.splits.size(), 1U);
   EXPECT_EQ(manifest.splits[0].rows, 3);
@@ -87,16 +85,19 @@ TEST(RangeTest, ListsOneSplitThatCanBeReadAnywhere) {
 }
 
 TEST(RangeTest, RowsAreToldApartByTheSourcesNumber) {
-  LaneContext lane = {.pool = core::HeapPool(), .lane = {}};
-  const auto first_id = [&](const char* text) {
+  const auto first_id = [](const char* text) {
     const ir::Pipeline node = *ir::Parse(text, {}, DefaultLibrary().catalog());
-    Collector out;
-    EXPECT_THAT(DefaultLibrary().MakeSource(node, lane)->Read({0, 0, 1}, out),
-                base::IsOk());
-    return out.blocks[0].IdAt(0);
+    const auto source = DefaultLibrary().MakeSource(node, {.pool = core::HeapPool()});
+    return ReadAll(*source, {0, 0, 1})->front().IdAt(0);
   };
   EXPECT_EQ(first_id("%0 = range#0(stop=9)"), first_id("%0 = range(stop=9)"));
   EXPECT_NE(first_id("%0 = range#0(stop=9)"), first_id("%0 = range#1(stop=9)"));
+}
+
+TEST(RangeTest, GivesIdentitiesOnlyWhereSomebodyNeedsThem) {
+  const auto source = DefaultLibrary().MakeSource(
+      *Parse("stop=9"), {.pool = core::HeapPool(), .with_ids = false});
+  EXPECT_FALSE(ReadAll(*source, {0, 0, 9})->front().has_ids());
 }
 
 TEST(RangeTest, RefusesWhatHasNoMeaning) {

@@ -40,9 +40,9 @@ class Batch final : public Operator {
 
   // A lane's leftover travels as its tail; a short last batch is made, or dropped, once
   // per pass.
-  absl::Status Finish(Emitter& out) override {
-    if (pending_rows_ == 0) return absl::OkStatus();
-    return out.EmitTail(0, TRY(TakePending()));
+  absl::StatusOr<Held> Finish(Emitter& out) override {
+    if (pending_rows_ > 0) TRY(out.EmitTail(0, TRY(TakePending())));
+    return Held::kNothing;
   }
 
   absl::Status FinishPass(const core::Block& tail, Emitter& out) override {

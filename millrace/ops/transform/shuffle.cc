@@ -2,6 +2,7 @@
 // permutation of chunks over the whole data (lanes/cutting.h) this is what a user calls
 // shuffling. What comes out does not depend on how the lane was cut into blocks.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
 #include "millrace/base/random.h"
@@ -24,7 +26,7 @@
 namespace millrace::ops {
 namespace {
 
-constexpr int64_t kBlockRows = 1024;
+constexpr size_t kBlockRows = 1024;
 
 struct ShuffleArgs {
   int64_t window = 1;
@@ -58,12 +60,16 @@ class Shuffle final : public Operator {
     return Compact();
   }
 
-  absl::Status Finish(Emitter& out) override {
-    generator_.Shuffle(std::span<core::RowRef>(window_));
-    const std::vector<core::RowRef> leaving = std::exchange(window_, {});
-    TRY(EmitRows(leaving, out));
-    blocks_.clear();
-    return absl::OkStatus();
+  // The window leaves block by block.
+  absl::StatusOr<Held> Finish(Emitter& out) override {
+    if (!std::exchange(finishing_, true)) {
+      generator_.Shuffle(std::span<core::RowRef>(window_));
+    }
+    const absl::Span<const core::RowRef> rest =
+        absl::MakeConstSpan(window_).subspan(finished_);
+    TRY(EmitRows(rest.subspan(0, kBlockRows), out));
+    finished_ = std::min(finished_ + kBlockRows, window_.size());
+    return finished_ < window_.size() ? Held::kMore : Held::kNothing;
   }
 
  private:
@@ -82,7 +88,7 @@ class Shuffle final : public Operator {
     int64_t held = 0;
     for (const core::Block& block : blocks_) held += block.rows();
     const auto needed = static_cast<int64_t>(window_.size());
-    if (held <= 2 * needed + kBlockRows) return absl::OkStatus();
+    if (held <= 2 * needed + static_cast<int64_t>(kBlockRows)) return absl::OkStatus();
     blocks_ = {TRY(core::Gather(blocks_, window_, lane_.pool))};
     for (int64_t row = 0; row < needed; ++row) window_[row] = {.source = 0, .row = row};
     return absl::OkStatus();
@@ -93,6 +99,8 @@ class Shuffle final : public Operator {
   base::Generator generator_;
   std::vector<core::Block> blocks_;
   std::vector<core::RowRef> window_;
+  bool finishing_ = false;
+  size_t finished_ = 0;  // Rows of the window that have left, once finishing.
 };
 
 }  // namespace

@@ -1,0 +1,75 @@
+// Where rows come from. A source is made once per pass, lists what there is, and then
+// opens any number of readers, from any thread. A reader is a single-threaded object
+// that gives the rows of one range, block by block; it owns no thread or lock, and its
+// owner decides when each block is read, so that nothing is read that nobody has room
+// for.
+//
+//   List ──► Open(range) ──► Fetch, Next, Fetch, Next, … nothing: the end
+//             └─ any thread    └─ waits for the disk, Next never does
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "millrace/core/block.h"
+#include "millrace/core/pool.h"
+#include "millrace/ir/expression.h"
+#include "millrace/lanes/chunks.h"
+#include "millrace/lanes/manifest.h"
+#include "millrace/ops/bad_rows.h"
+
+namespace millrace::ops {
+
+// What a source may know about where it runs.
+struct SourceContext {
+  core::Pool& pool;
+  uint64_t seed = 0;  // Of the job.
+  uint64_t epoch = 0;
+  int64_t call_number = ir::kNoCallNumber;  // Of this source in the user's pipeline.
+  bool with_ids = true;                     // Somebody needs the rows' identities.
+  BadRows& bad_rows = NoBadRows();
+};
+
+class Reader {
+ public:
+  virtual ~Reader() = default;
+
+  // Brings in what the next block is made from. All waiting for disks and networks
+  // happens here; a source that computes its rows has nothing to fetch.
+  virtual absl::Status Fetch() { return absl::OkStatus(); }
+
+  // Gives the next rows; nothing at the end of the range. Requires: Fetch came first,
+  // once for each call.
+  virtual absl::StatusOr<std::optional<core::Block>> Next() = 0;
+};
+
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  // Lists what there is to read, once, before all else.
+  virtual absl::StatusOr<lanes::Manifest> List() = 0;
+
+  // Opens a reader of rows of one split, in order, with their identities where they
+  // are asked for. Whether there is anything to wait for is told by the first Fetch,
+  // not here.
+  virtual absl::StatusOr<std::unique_ptr<Reader>> Open(
+      const lanes::RowRange& rows) const = 0;
+};
+
+// The identity of a source's row.
+inline core::RowId SourceRowId(int64_t call_number, int64_t split, int64_t row) {
+  return {(static_cast<uint64_t>(call_number) << 48) | static_cast<uint64_t>(split),
+          static_cast<uint64_t>(row)};
+}
+
+// Gives a block the identities of rows begin, begin + 1, ... of a split, where the
+// context asks for them.
+absl::StatusOr<core::Block> WithSourceIds(const core::Block& block, int64_t split,
+                                          int64_t begin, const SourceContext& context);
+
+}  // namespace millrace::ops
