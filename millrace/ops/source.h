@@ -42,8 +42,8 @@ class Reader {
   // happens here; a source that computes its rows has nothing to fetch.
   virtual absl::Status Fetch() { return absl::OkStatus(); }
 
-  // Gives the next rows; nothing at the end of the range. Requires: Fetch came first,
-  // once for each call.
+  // Gives the next rows; nothing at the end of the range. A block without rows says
+  // that it takes another Fetch. Requires: Fetch came first, once for each call.
   virtual absl::StatusOr<std::optional<core::Block>> Next() = 0;
 };
 
@@ -55,8 +55,9 @@ class Source {
   virtual absl::StatusOr<lanes::Manifest> List() = 0;
 
   // Opens a reader of rows of one split, in order, with their identities where they
-  // are asked for. Whether there is anything to wait for is told by the first Fetch,
-  // not here.
+  // are asked for. Of a split that is not counted the range ends at lanes::kRowsMax,
+  // and the reader ends with the split. Whether there is anything to wait for is told
+  // by the first Fetch, not here.
   virtual absl::StatusOr<std::unique_ptr<Reader>> Open(
       const lanes::RowRange& rows) const = 0;
 };
