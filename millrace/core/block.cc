@@ -195,6 +195,11 @@ int64_t Block::content_bytes() const {
   return bytes;
 }
 
+void Block::LeaveBudget() const {
+  for (const Column& column : columns_) column.LeaveBudget();
+  if (ids_) ids_->LeaveBudget();
+}
+
 std::string Block::ToString(int64_t rows_max) const {
   std::string text;
   for (int64_t row = 0; row < std::min(rows_, rows_max); ++row) {

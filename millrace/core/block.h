@@ -75,6 +75,9 @@ class Block {
   // Bytes of content in the fields, shared or not.
   int64_t content_bytes() const;
 
+  // Stops counting its memory against the pool's budget: it now belongs to the user.
+  void LeaveBudget() const;
+
   // A small table of the first rows, for people.
   std::string ToString(int64_t rows_max = 8) const;
 

@@ -360,6 +360,19 @@ bool SameRow(const Column& a, const Column& b, int64_t row) {
 
 }  // namespace
 
+void Column::LeaveBudget() const {
+  const auto leave = [](const Buffer& buffer) {
+    if (buffer.storage() != nullptr) buffer.storage()->LeaveBudget();
+  };
+  leave(values_);
+  for (const Level& level : levels_) leave(level.offsets);
+  if (!HoldsTensors()) return;
+  for (const Tensor& tensor : tensors()) {
+    leave(tensor.values());
+    leave(tensor.offsets());
+  }
+}
+
 bool SameRows(const Column& a, const Column& b) {
   if (a.dtype() != b.dtype() || a.rows() != b.rows()) return false;
   if (a.rows() > 0 && a.IsDense() && b.IsDense()) {

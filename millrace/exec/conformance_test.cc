@@ -2,6 +2,8 @@
 // catalog. A failure prints the pipeline, which can be run by itself.
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "millrace/base/random.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/core/block.h"
+#include "millrace/exec/engine.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/random_pipeline_test.h"
 #include "millrace/exec/runs_test.h"
@@ -79,6 +82,60 @@ TEST_P(ConformanceTest, PrintedAndParsedItRunsTheSame) {
   EXPECT_EQ(ir::Print(parsed).text, printed.text);
   EXPECT_EQ(parsed.fingerprint(), pipeline_.fingerprint()) << text_;
   EXPECT_TRUE(core::SameRows(Joined(Run(pipeline_)), Joined(Run(parsed)))) << text_;
+}
+
+// What the engine gives for a pass, from a state where one is given.
+std::vector<core::Block> Drain(Iterator& iterator) {
+  std::vector<core::Block> blocks;
+  while (true) {
+    absl::StatusOr<std::optional<core::Block>> block = iterator.Next();
+    CHECK(block.ok()) << block.status();
+    if (!block->has_value()) return blocks;
+    blocks.push_back(**std::move(block));
+  }
+}
+
+TEST_P(ConformanceTest, TheEngineGivesTheSameWithAnyNumberOfThreads) {
+  const core::Block plain = Joined(Run(pipeline_));
+  const rewrite::Rewritten rewritten =
+      *rewrite::Rewrite(pipeline_, ops::DefaultLibrary().catalog(), {});
+  for (const int threads : {1, 2, 8}) {
+    Engine engine({.threads = threads});
+    for (const rewrite::Rewritten& either :
+         {rewrite::Unchanged(pipeline_), rewritten}) {
+      const auto iterator = *engine.Open(either, ops::DefaultLibrary(), options_);
+      EXPECT_TRUE(core::SameRows(plain, Joined(Drain(*iterator))))
+          << threads << " threads\n"
+          << text_;
+    }
+    EXPECT_EQ(engine.memory().used_bytes, 0) << text_;
+  }
+}
+
+TEST_P(ConformanceTest, AStateTakenAnywhereGoesOnFromThere) {
+  const rewrite::Rewritten pipeline = rewrite::Unchanged(pipeline_);
+  const std::vector<core::Block> all = Run(pipeline);
+  Engine engine({.threads = 2});
+  const auto iterator = *engine.Open(pipeline, ops::DefaultLibrary(), options_);
+  const auto total = static_cast<int64_t>(Joined(all).rows());
+  int64_t taken = 0;
+  for (int64_t i = 0; true; ++i) {
+    if (i % 7 == 0 || taken == total) {
+      const auto resumed =
+          *engine.Open(pipeline, ops::DefaultLibrary(), options_, iterator->state());
+      const core::Block rest = Joined(Drain(*resumed));
+      ASSERT_EQ(rest.rows(), total - taken) << "after " << i << "\n" << text_;
+      if (rest.rows() > 0) {
+        ASSERT_TRUE(core::SameRows(rest, Joined(all).Slice(taken, total - taken)))
+            << "after " << i << "\n"
+            << text_;
+      }
+    }
+    const std::optional<core::Block> block = *iterator->Next();
+    if (!block) break;
+    taken += block->rows();
+  }
+  EXPECT_EQ(taken, total);
 }
 
 TEST_P(ConformanceTest, EveryRewriteKeepsEveryRow) {

@@ -70,7 +70,7 @@ TEST(OperatorConformanceTest, EveryOperatorHasAnExample) {
 }
 
 TEST(OperatorConformanceTest, WhatComesOutDoesNotDependOnHowRowsWereCutIntoBlocks) {
-  const core::Block rows = Joined(MustRun("%0 = range(stop=1000)"));
+  const core::Block rows = Joined(MustRun("%0 = range(stop=1000)", {.with_ids = true}));
   for (const auto& [name, example] : Examples()) {
     if (name == "range") continue;
     const ir::Pipeline node =

@@ -56,7 +56,38 @@ int LastBatching(const std::vector<ir::Pipeline>& nodes) {
   return -1;
 }
 
+bool IsRowWise(const ir::Pipeline& node) { return node.schema().traits.row_wise; }
+
+// Lanes are joined by the last batching operator. Where operators behind it look at
+// more than one batch there is only one lane, and what comes out is counted.
+int JoinPlace(const std::vector<ir::Pipeline>& nodes, int last_batching) {
+  const auto end = static_cast<int>(nodes.size());
+  if (last_batching < 0) return end;
+  const bool ends_row_wise =
+      std::all_of(nodes.begin() + last_batching + 1, nodes.end(), IsRowWise);
+  return ends_row_wise ? last_batching : end;
+}
+
+// Whether as many rows come out as go in.
+bool KeepsCount(const ir::Pipeline& node) {
+  const ir::OperatorTraits& traits = node.schema().traits;
+  return !traits.changes_cardinality && !traits.batching;
+}
+
+// Draws need identities, and so do rows without fields: a batch of them would not know
+// how many it holds.
+bool NeedsIds(const ir::Pipeline& node) {
+  const bool draws =
+      node.schema().traits.row_wise && node.schema().is_random(node.arguments());
+  return draws || node.spec().fields().empty();
+}
+
 }  // namespace
+
+std::vector<int64_t> PassPlan::JoinedRows() const {
+  if (counted) return lanes.lane_rows();
+  return std::vector<int64_t>(lanes.size(), lanes::kRowsMax);
+}
 
 lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes) {
   lanes::CutFacts facts;
@@ -75,7 +106,12 @@ lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes) {
       facts.shuffle_window =
           std::max(facts.shuffle_window, Times(window, rows_per_row));
     }
+    facts.one_lane = facts.one_lane || traits.across_lanes;
   }
+  const int last_batching = LastBatching(nodes);
+  const bool mixes_batches =
+      last_batching >= 0 && JoinPlace(nodes, last_batching) != last_batching;
+  facts.one_lane = facts.one_lane || mixes_batches;
   return facts;
 }
 
@@ -96,15 +132,27 @@ absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
   const std::vector<ir::Pipeline> written = pipeline.before.Nodes();
   std::vector<ir::Pipeline> nodes = pipeline.after.Nodes();
   TRY(CheckIsChain(nodes));
-  std::unique_ptr<ops::Source> source = library.MakeSource(
-      nodes[0], {.pool = pool, .seed = options.seed, .epoch = options.epoch});
+  const bool with_ids = options.with_ids || std::ranges::any_of(written, NeedsIds);
+  std::unique_ptr<ops::Source> source =
+      library.MakeSource(nodes[0], {.pool = pool,
+                                    .seed = options.seed,
+                                    .epoch = options.epoch,
+                                    .with_ids = with_ids});
   lanes::Manifest manifest = TRY(source->List());
   const lanes::CutRecord cut = TRY(lanes::DecideCut(manifest, CutFactsOf(written)));
   lanes::LaneList lanes =
       TRY(lanes::LaneList::Cut(manifest, cut, ChunkKeyOf(written, options)));
-  const int last_batching = LastBatching(nodes);
-  return PassPlan{std::move(nodes), std::move(source), std::move(manifest), cut,
-                  std::move(lanes), last_batching};
+  PassPlan plan = {.nodes = std::move(nodes),
+                   .source = std::move(source),
+                   .manifest = std::move(manifest),
+                   .cut = cut,
+                   .lanes = std::move(lanes),
+                   .with_ids = with_ids};
+  plan.last_batching = LastBatching(plan.nodes);
+  plan.join = JoinPlace(plan.nodes, plan.last_batching);
+  plan.counted =
+      std::all_of(plan.nodes.begin(), plan.nodes.begin() + plan.join, KeepsCount);
+  return plan;
 }
 
 }  // namespace millrace::exec

@@ -25,6 +25,8 @@ namespace millrace::exec {
 struct PassOptions {
   uint64_t seed = 0;   // Of the job, for operators without a seed of their own.
   uint64_t epoch = 0;  // Enters every draw.
+  bool with_ids =
+      false;  // Blocks are to have identities, also where no draw needs them.
 };
 
 // A pass, ready to run.
@@ -35,6 +37,15 @@ struct PassPlan {
   lanes::CutRecord cut;
   lanes::LaneList lanes;
   int last_batching = -1;  // Place of the last batching operator; -1 without one.
+  int join = 0;            // Place whose input is counted, and where lanes are joined:
+                           // that of the last batching operator, or behind them all.
+  bool counted = false;    // Rows that enter there are as many as are read.
+  bool with_ids = false;   // Somebody needs identities.
+  int64_t lane_bytes = 0;  // About what an open lane holds.
+
+  // The rows that come to the joining place from each lane; lanes::kRowsMax where that
+  // is not known.
+  std::vector<int64_t> JoinedRows() const;
 };
 
 // Lists and cuts a pass, to be read into the pool. Unimplemented when the pipeline is

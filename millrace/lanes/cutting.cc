@@ -100,6 +100,10 @@ absl::StatusOr<CutRecord> DecideCut(const Manifest& manifest, const CutFacts& fa
   record.shuffled = facts.shuffled;
   record.chunk = ChooseChunkRule(manifest);
   record.lane_rows = TargetRows(manifest.total_rows(), manifest.total_bytes(), facts);
+  if (facts.one_lane) {
+    record.lane_rows = kRowsMax;
+    return record;
+  }
   record.exact_ends = facts.batch_rows > 0 && !facts.counts_change;
   if (record.exact_ends) {
     const int64_t batches = DivideUp(record.lane_rows, facts.batch_rows);

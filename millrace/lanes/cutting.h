@@ -32,6 +32,7 @@ struct CutFacts {
   int64_t buckets = 0;         // Of `bucket`; 0: none.
   bool shuffled = false;       // The user shuffles: chunks are permuted.
   bool counts_change = false;  // An operator changes the number of rows.
+  bool one_lane = false;       // An operator looks at more than a lane.
 };
 
 // How the source is cut: decided once, recorded in the state.

@@ -54,6 +54,10 @@ class Source {
   // Lists what there is to read, once, before all else.
   virtual absl::StatusOr<lanes::Manifest> List() = 0;
 
+  // Tells whether its readers have anything to fetch. One that computes its rows, or
+  // has them in memory, says no, and Fetch need not be called.
+  virtual bool waits() const { return true; }
+
   // Opens a reader of rows of one split, in order, with their identities where they
   // are asked for. Of a split that is not counted the range ends at lanes::kRowsMax,
   // and the reader ends with the split. Whether there is anything to wait for is told

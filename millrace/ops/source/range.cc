@@ -94,6 +94,8 @@ class Range final : public Source {
           .seekable = true}}};
   }
 
+  bool waits() const override { return false; }
+
   absl::StatusOr<std::unique_ptr<Reader>> Open(
       const lanes::RowRange& rows) const override {
     return std::make_unique<RangeReader>(args_, context_, rows);

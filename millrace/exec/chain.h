@@ -1,0 +1,81 @@
+// The operators of one stage in a row: what one gives enters the next, and what the
+// last gives is collected. Runs the pass's operators on one thread at a time, meters
+// them, and names the operator in an error. At the joining place (the last batching
+// operator) the tails of a lane are kept for the next lane; elsewhere they are flushed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "millrace/core/block.h"
+#include "millrace/exec/meters.h"
+#include "millrace/exec/pass_plan.h"
+#include "millrace/exec/stages.h"
+#include "millrace/ops/library.h"
+#include "millrace/ops/operator.h"
+
+namespace millrace::exec {
+
+// Rows that fill no batch, by key.
+using Tails = std::map<int64_t, core::Block>;
+
+class Chain {
+ public:
+  // Makes fresh operators. Everything must outlive the chain.
+  Chain(const PassPlan& plan, const Stage& stage, const ops::Library& library,
+        const ops::LaneContext& lane, Meters& meters);
+
+  // Errors name this lane from now on.
+  void SetLane(int64_t number) { lane_number_ = number; }
+
+  // Runs the next rows of the lane through all operators.
+  absl::Status Push(core::Block block);
+
+  // Gives the joining operator, which is the first, what the lane before left over.
+  absl::Status PushCarry(const Tails& tails);
+
+  // Lets the operators give what they hold back, a piece at a time. `ends_pass`: there
+  // is no further lane to take the tails.
+  absl::StatusOr<ops::Held> Finish(bool ends_pass);
+
+  // Takes what came out so far.
+  std::vector<core::Block> TakeOutput();
+
+  // Takes the joining operator's tails, once finished.
+  Tails TakeTails();
+
+ private:
+  class Output;
+
+  ops::Operator& At(int place) { return *operators_[place - stage_.first]; }
+
+  ops::Emitter& OutputOf(int place) { return *outputs_[place - stage_.first]; }
+
+  // Runs one operator; `run` returns its status.
+  template <typename Run>
+  absl::Status Enter(int place, const Run& run);
+
+  absl::Status PushAt(int place, core::Block block);
+  absl::Status FinishPass(int place);
+  void SwitchTo(int place);
+
+  const PassPlan& plan_;
+  const Stage stage_;
+  Meters& meters_;
+  int64_t lane_number_ = 0;
+  std::vector<std::unique_ptr<ops::Operator>> operators_;
+  std::vector<std::unique_ptr<ops::Emitter>> outputs_;  // One of each operator.
+  std::vector<core::Block> collected_;
+  Tails tails_;
+  int finishing_;       // The place that is being finished.
+  bool named_ = false;  // The error on its way out has been named.
+  int timed_ = -1;      // The place whose time is running.
+  int64_t timed_since_ = 0;
+};
+
+}  // namespace millrace::exec

@@ -1,0 +1,198 @@
+#include "millrace/exec/engine.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include "millrace/base/check.h"
+#include "millrace/base/mutex.h"
+#include "millrace/base/status.h"
+#include "millrace/core/allocator.h"
+#include "millrace/core/block.h"
+#include "millrace/core/pool.h"
+#include "millrace/exec/pass_plan.h"
+#include "millrace/exec/pass_run.h"
+#include "millrace/exec/stage_run.h"
+#include "millrace/ir/pipeline.h"
+#include "millrace/lanes/manifest.h"
+#include "millrace/lanes/rest.h"
+#include "millrace/lanes/state.h"
+#include "millrace/ops/library.h"
+#include "millrace/rewrite/rewrite.h"
+
+namespace millrace::exec {
+
+Engine::Engine(const EngineOptions& options)
+    : options_(options),
+      pool_(core::MakeHeapAllocator(), {}),
+      memory_(pool_, options.memory_bytes) {
+  CHECK_GE(options.threads, 1);
+  CHECK_GE(options.io_threads, 1);
+  for (int i = 0; i < options.threads; ++i) {
+    threads_.emplace_back(
+        [this, i](const std::stop_token& stop) { Work(Role::kCompute, i, stop); });
+  }
+  for (int i = 0; i < options.io_threads; ++i) {
+    threads_.emplace_back(
+        [this, i](const std::stop_token& stop) { Work(Role::kFetch, i, stop); });
+  }
+}
+
+Engine::~Engine() {
+  for (std::jthread& thread : threads_) thread.request_stop();
+  {
+    const base::MutexLock lock(&mutex_);
+    CHECK(passes_.empty()) << "an iterator outlives its engine";
+    compute_.NotifyAll();
+    fetch_.NotifyAll();
+  }
+  threads_.clear();
+}
+
+void Engine::Work(Role role, int thread, const std::stop_token& stop) {
+  const base::MutexLock lock(&mutex_);
+  while (!stop.stop_requested()) {
+    Task task;
+    PassRun* pass = nullptr;
+    if (!Pick(role, task, pass)) {
+      Wait(role, stop);
+      continue;
+    }
+    Wake();  // There may be more of it.
+    RunTask(std::move(task), *pass, thread);
+  }
+}
+
+bool Engine::Pick(Role role, Task& task, PassRun*& pass) {
+  for (size_t i = 0; i < passes_.size(); ++i) {
+    pass = passes_[(next_pass_ + i) % passes_.size()];
+    const bool found =
+        role == Role::kCompute ? pass->Claim(task) : pass->ClaimFetch(task);
+    if (!found) continue;
+    next_pass_ = (next_pass_ + i + 1) % passes_.size();
+    return true;
+  }
+  return false;
+}
+
+void Engine::RunTask(Task task, PassRun& pass, int thread) {
+  const int64_t reserved_bytes = task.reserved_bytes;
+  memory_.Start(reserved_bytes);
+  mutex_.Unlock();
+  task.stage->Run(task, thread);
+  mutex_.Lock();
+  memory_.End(reserved_bytes);
+  pass.Complete(std::move(task));
+  results_.NotifyAll();
+  Wake();
+}
+
+void Engine::Wait(Role role, const std::stop_token& stop) {
+  if (stop.stop_requested()) return;
+  base::CondVar& changed = role == Role::kCompute ? compute_ : fetch_;
+  changed.WaitUntil(&mutex_, absl::InfiniteFuture());
+}
+
+void Engine::Wake() {
+  compute_.NotifyOne();
+  fetch_.NotifyOne();
+}
+
+void Engine::Add(PassRun& pass) {
+  const base::MutexLock lock(&mutex_);
+  passes_.push_back(&pass);
+  Wake();
+}
+
+void Engine::Remove(PassRun& pass) {
+  const base::MutexLock lock(&mutex_);
+  pass.Stop();
+  while (pass.running() > 0) results_.WaitUntil(&mutex_, absl::InfiniteFuture());
+  std::erase(passes_, &pass);
+  Wake();
+}
+
+absl::StatusOr<std::unique_ptr<Iterator>> Engine::Open(
+    const rewrite::Rewritten& pipeline, const ops::Library& library,
+    const PassOptions& options, const std::optional<lanes::State>& from) {
+  PassPlan plan = TRY(PlanPass(pipeline, library, options, pool_));
+  lanes::State state;
+  state.epoch = options.epoch;
+  state.seed = options.seed;
+  state.row_fingerprint = ir::RowFingerprint(pipeline.before);
+  state.manifest_hash = lanes::ContentHash(plan.manifest);
+  state.cut = plan.cut;
+  state.lanes = plan.lanes.size();
+  lanes::Rest rest = lanes::DealAll(plan.JoinedRows(), 1);
+  if (from) {
+    TRY(lanes::Fits(*from, {.row_fingerprint = state.row_fingerprint,
+                            .manifest_hash = state.manifest_hash,
+                            .seed = state.seed,
+                            .cut = state.cut}));
+    rest = TRY(lanes::Resume(*from, plan.JoinedRows(), state.order));
+    state.pass = from->pass;
+  }
+  return std::unique_ptr<Iterator>(new Iterator(
+      *this, std::move(plan), library, options, std::move(state), std::move(rest)));
+}
+
+Iterator::Iterator(Engine& engine, PassPlan plan, const ops::Library& library,
+                   const PassOptions& options, lanes::State state, lanes::Rest rest)
+    : engine_(engine),
+      plan_(std::move(plan)),
+      meters_(plan_.nodes.size(), engine.options_.clock),
+      state_(std::move(state)),
+      deal_(std::move(rest.deal)),
+      pass_(plan_, options,
+            {.library = library,
+             .pool = engine.pool_,
+             .memory = engine.memory_,
+             .meters = meters_,
+             .threads = engine.options_.threads},
+            rest.tracks[0].lanes) {
+  engine_.Add(pass_);
+}
+
+Iterator::~Iterator() { engine_.Remove(pass_); }
+
+absl::StatusOr<std::optional<core::Block>> Iterator::Next() {
+  std::optional<core::Block> block;
+  {
+    const base::MutexLock lock(&engine_.mutex_);
+    while (!cancelled_ && !pass_.ready()) {
+      engine_.results_.WaitUntil(&engine_.mutex_, absl::InfiniteFuture());
+    }
+    if (cancelled_) return absl::CancelledError("the pass was cancelled");
+    block = TRY(pass_.Take());
+    engine_.Wake();
+  }
+  if (block) block->LeaveBudget();
+  return block;
+}
+
+void Iterator::Cancel() {
+  const base::MutexLock lock(&engine_.mutex_);
+  cancelled_ = true;
+  pass_.Stop();
+  engine_.results_.NotifyAll();
+}
+
+lanes::State Iterator::state() const {
+  lanes::State state = state_;
+  const base::MutexLock lock(&engine_.mutex_);
+  const lanes::Rest rest = {.deal = deal_,
+                            .tracks = {{.carry = {}, .lanes = pass_.Left()}}};
+  lanes::SetRest(state, rest, state.lanes);
+  return state;
+}
+
+}  // namespace millrace::exec

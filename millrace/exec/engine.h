@@ -1,0 +1,133 @@
+// The engine of a process: threads and memory, shared by all passes that run in it.
+// Threads that compute are as many as its CPU budget; a few others only wait for
+// disks. All passes stand under one lock, which is held for picking work and for
+// taking its results in, never for doing it.
+//
+//   Engine engine({.threads = 8});
+//   auto batches = TRY(engine.Open(rewritten, library, {}));
+//   while (std::optional<core::Block> batch = TRY(batches->Next())) …
+//
+// What an iterator gives is what SequentialRunner gives, row for row, whatever the
+// number of threads. The engine outlives its iterators.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+
+#include "millrace/base/clock.h"
+#include "millrace/base/mutex.h"
+#include "millrace/core/block.h"
+#include "millrace/core/pool.h"
+#include "millrace/exec/memory.h"
+#include "millrace/exec/meters.h"
+#include "millrace/exec/pass_plan.h"
+#include "millrace/exec/pass_run.h"
+#include "millrace/exec/stage_run.h"
+#include "millrace/lanes/rest.h"
+#include "millrace/lanes/state.h"
+#include "millrace/ops/library.h"
+#include "millrace/rewrite/rewrite.h"
+
+namespace millrace::exec {
+
+struct EngineOptions {
+  int threads = 1;                          // That compute.
+  int io_threads = 2;                       // That wait for disks.
+  int64_t memory_bytes = int64_t{1} << 30;  // For all that is in work or ready.
+  base::Clock& clock = base::RealClock();   // For the meters.
+};
+
+class Iterator;
+
+class Engine {
+ public:
+  explicit Engine(const EngineOptions& options);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Begins a pass, from a state where one is given. The library outlives the iterator.
+  absl::StatusOr<std::unique_ptr<Iterator>> Open(
+      const rewrite::Rewritten& pipeline, const ops::Library& library,
+      const PassOptions& options, const std::optional<lanes::State>& state = {});
+
+  const EngineOptions& options() const { return options_; }
+
+  core::PoolStats memory() const { return pool_.stats(); }
+
+ private:
+  friend class Iterator;
+
+  enum class Role : uint8_t { kCompute, kFetch };
+
+  void Work(Role role, int thread, const std::stop_token& stop);
+  bool Pick(Role role, Task& task, PassRun*& pass)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RunTask(Task task, PassRun& pass, int thread)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Wait(Role role, const std::stop_token& stop)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  void Add(PassRun& pass);
+  // Waits until no thread works on the pass, then forgets it.
+  void Remove(PassRun& pass);
+
+  const EngineOptions options_;
+  core::Pool pool_;
+  base::Mutex mutex_;
+  base::CondVar compute_;  // There may be work.
+  base::CondVar fetch_;
+  base::CondVar results_;  // A task has ended.
+  Memory memory_ ABSL_GUARDED_BY(mutex_);
+  std::vector<PassRun*> passes_ ABSL_GUARDED_BY(mutex_);
+  size_t next_pass_ ABSL_GUARDED_BY(mutex_) = 0;  // Asked first: each in its turn.
+  std::vector<std::jthread> threads_;             // Last: they use all of the above.
+};
+
+// One pass in an engine. One thread uses it, but Cancel may come from any.
+class Iterator {
+ public:
+  ~Iterator();
+  Iterator(const Iterator&) = delete;
+  Iterator& operator=(const Iterator&) = delete;
+
+  // Gives the next block, waiting for it; nothing at the end of the pass. The block
+  // leaves the engine's memory budget. An error names operator and lane and is given
+  // again by every later call; Cancelled after Cancel.
+  absl::StatusOr<std::optional<core::Block>> Next();
+
+  // Ends the pass at once, also a Next that waits.
+  void Cancel();
+
+  // The state after what Next has given: opening with it goes on from there.
+  lanes::State state() const;
+
+  const PassPlan& plan() const { return plan_; }
+
+  std::vector<MeterReading> Meters() const { return meters_.Read(); }
+
+ private:
+  friend class Engine;
+
+  Iterator(Engine& engine, PassPlan plan, const ops::Library& library,
+           const PassOptions& options, lanes::State state, lanes::Rest rest);
+
+  Engine& engine_;
+  const PassPlan plan_;
+  exec::Meters meters_;
+  const lanes::State state_;  // All but what is left.
+  const lanes::Deal deal_;
+  bool cancelled_ = false;  // Guarded by the engine's lock, as is the pass.
+  PassRun pass_;
+};
+
+}  // namespace millrace::exec

@@ -1,0 +1,165 @@
+#include "millrace/exec/engine.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "millrace/base/check.h"
+#include "millrace/base/status.h"
+#include "millrace/base/status_matchers.h"
+#include "millrace/core/block.h"
+#include "millrace/exec/pass_plan.h"
+#include "millrace/exec/runs_test.h"
+#include "millrace/lanes/state.h"
+#include "millrace/ops/library.h"
+#include "millrace/rewrite/rewrite.h"
+
+namespace millrace::exec {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::unique_ptr<Iterator> MustOpen(Engine& engine, std::string_view text,
+                                   const std::optional<lanes::State>& state = {}) {
+  auto iterator = engine.Open(AsWritten(text), ops::DefaultLibrary(), {}, state);
+  CHECK(iterator.ok()) << iterator.status();
+  return *std::move(iterator);
+}
+
+std::vector<core::Block> Drain(Iterator& iterator) {
+  std::vector<core::Block> blocks;
+  while (true) {
+    absl::StatusOr<std::optional<core::Block>> block = iterator.Next();
+    CHECK(block.ok()) << block.status();
+    if (!block->has_value()) return blocks;
+    blocks.push_back(**std::move(block));
+  }
+}
+
+constexpr char kPlain[] = R"(
+%0 = range(stop=100000)
+%1 = map(%0, function={x: .value * 2 + 1})
+%2 = filter(%1, predicate={.x % 3 == 0})
+%3 = batch(%2, size=100)
+)";
+
+TEST(EngineTest, GivesWhatTheSequentialRunnerGives) {
+  for (const int threads : {1, 2, 8}) {
+    Engine engine({.threads = threads});
+    const core::Block fast = Joined(Drain(*MustOpen(engine, kPlain)), 1);
+    EXPECT_TRUE(core::SameRows(fast, Joined(MustRun(kPlain), 1))) << threads;
+  }
+}
+
+TEST(EngineTest, EndsAgainAndAgain) {
+  Engine engine({.threads = 2});
+  const auto iterator = MustOpen(engine, "%0 = range(stop=10)");
+  EXPECT_EQ(Joined(Drain(*iterator)).rows(), 10);
+  EXPECT_EQ(Drain(*iterator).size(), 0U);
+}
+
+TEST(EngineTest, APassMayHaveNoRows) {
+  Engine engine({.threads = 2});
+  EXPECT_EQ(Drain(*MustOpen(engine, "%0 = range(stop=0)")).size(), 0U);
+  EXPECT_EQ(
+      Drain(*MustOpen(engine, "%0 = range(stop=0)\n%1 = batch(%0, size=3)")).size(),
+      0U);
+}
+
+TEST(EngineTest, RunsSeveralPassesAtOnce) {
+  Engine engine({.threads = 2});
+  const auto first = MustOpen(engine, kPlain);
+  const auto second = MustOpen(engine, "%0 = range(stop=5000)\n%1 = batch(%0, size=7)");
+  ASSERT_TRUE(first->Next()->has_value());
+  EXPECT_EQ(Joined(Drain(*second), 1).rows(), 5000);
+  EXPECT_EQ(Drain(*first).size(), 333U);
+}
+
+TEST(EngineTest, AnErrorComesAfterWhatCameBeforeIt) {
+  Engine engine({.threads = 2});
+  const auto iterator = MustOpen(engine, R"(
+%0 = range(stop=100000)
+%1 = map(%0, function={x: 1 // (.value - 70000)})
+%2 = batch(%1, size=10)
+)");
+  int64_t batches = 0;
+  absl::StatusOr<std::optional<core::Block>> next = iterator->Next();
+  for (; next.ok(); next = iterator->Next()) {
+    ASSERT_TRUE(next->has_value());
+    ++batches;
+  }
+  EXPECT_GT(batches, 5000);
+  EXPECT_LE(batches, 7000);
+  EXPECT_THAT(next.status().message(), HasSubstr("map (%1), lane "));
+  EXPECT_EQ(iterator->Next().status(), next.status());
+}
+
+TEST(EngineTest, CanBeLeftAtAnyMoment) {
+  Engine engine({.threads = 2});
+  for (int taken = 0; taken < 20; ++taken) {
+    const auto iterator = MustOpen(engine, R"(
+%0 = range(stop=1000000)
+%1 = shuffle(%0, window=1000)
+%2 = batch(%1, size=64)
+)");
+    for (int i = 0; i < taken; ++i) ASSERT_THAT(iterator->Next(), base::IsOk());
+  }
+  EXPECT_EQ(engine.memory().used_bytes, 0);
+}
+
+TEST(EngineTest, CancelEndsAPassFromOutside) {
+  Engine engine({.threads = 2});
+  const auto iterator = MustOpen(engine, kPlain);
+  iterator->Cancel();
+  EXPECT_EQ(iterator->Next().status().code(), absl::StatusCode::kCancelled);
+}
+
+TEST(EngineTest, GoesOnFromAState) {
+  Engine engine({.threads = 2});
+  const core::Block all = Joined(MustRun(kPlain), 1);
+  for (const int taken : {0, 1, 5, 200, 333, 334}) {
+    const auto iterator = MustOpen(engine, kPlain);
+    for (int i = 0; i < taken; ++i) ASSERT_THAT(iterator->Next(), base::IsOk());
+    const auto resumed = MustOpen(engine, kPlain, iterator->state());
+    const core::Block rest = Joined(Drain(*resumed), 1);
+    const int64_t begin = std::min<int64_t>(taken * 100, all.rows());
+    ASSERT_EQ(rest.rows(), all.rows() - begin) << taken;
+    if (rest.rows() == 0) continue;
+    EXPECT_TRUE(core::SameRows(rest, all.Slice(begin, all.rows() - begin))) << taken;
+  }
+}
+
+TEST(EngineTest, RefusesAStateOfAnotherPipeline) {
+  Engine engine({.threads = 1});
+  const lanes::State state = MustOpen(engine, kPlain)->state();
+  const auto other =
+      engine.Open(AsWritten("%0 = range(stop=9)"), ops::DefaultLibrary(), {}, state);
+  EXPECT_FALSE(other.ok());
+}
+
+TEST(EngineTest, MetersWhatOperatorsDo) {
+  Engine engine({.threads = 2});
+  const auto iterator = MustOpen(engine, kPlain);
+  Drain(*iterator);
+  const std::vector<MeterReading> meters = iterator->Meters();
+  ASSERT_EQ(meters.size(), 4U);
+  EXPECT_EQ(meters[0].rows_out, 100'000);
+  EXPECT_EQ(meters[1].rows_in, 100'000);
+  EXPECT_EQ(meters[1].rows_out, 100'000);
+  EXPECT_EQ(meters[2].rows_out, 33'333);
+  EXPECT_EQ(meters[3].rows_in, 33'333);
+  EXPECT_EQ(meters[3].rows_out, 334);
+  EXPECT_GT(meters[1].busy, absl::ZeroDuration());
+}
+
+}  // namespace
+}  // namespace millrace::exec

@@ -1,0 +1,93 @@
+#include "millrace/exec/in_order_stage.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/status/status.h"
+
+#include "millrace/base/status.h"
+#include "millrace/core/block.h"
+#include "millrace/exec/chain.h"
+#include "millrace/exec/memory.h"
+#include "millrace/exec/stage_run.h"
+#include "millrace/ops/operator.h"
+
+namespace millrace::exec {
+namespace {
+
+constexpr int kItemsPerTask = 16;
+
+// Rows of the source in a batch.
+int64_t RowsInBatch(const core::Block& batch) {
+  int64_t rows = 0;
+  const core::Column& any = batch.has_ids() ? *batch.ids() : batch.columns().front();
+  for (int64_t row = 0; row < batch.rows(); ++row) rows += any.LeadingSize(row);
+  return rows;
+}
+
+}  // namespace
+
+void InOrderStage::SetCarry(Carry carry) {
+  carry_ = std::move(carry);
+  ready_ = true;
+}
+
+void InOrderStage::Accept(Item item) {
+  if (ended_) return;  // After an error nothing else counts.
+  queue_.Push(std::move(item));
+}
+
+bool InOrderStage::Claim(const Memory& /*memory*/, bool /*first*/, Task& task) {
+  if (busy_ || !ready_ || ended_ || !next_.HasRoom()) return false;
+  if (queue_.empty() && !input_ended_) return false;
+  busy_ = true;
+  for (int i = 0; i < kItemsPerTask && !queue_.empty(); ++i) {
+    task.in.push_back(queue_.Pop());
+  }
+  return true;
+}
+
+void InOrderStage::Run(Task& task, int /*thread*/) {
+  absl::Status status = Work(task);
+  task.in.clear();
+  if (status.ok()) return;
+  task.out.push_back(Item::Error(std::move(status)));
+  task.done = true;
+}
+
+absl::Status InOrderStage::Work(Task& task) {
+  TRY(chain_->PushCarry(std::exchange(carry_.tails, {})));
+  for (Item& item : task.in) {
+    TRY(item.status);
+    rows_ += item.block.rows();
+    const absl::Status status = chain_->Push(std::move(item.block));
+    Collect(task, item.position);
+    TRY(status);
+  }
+  if (!task.in.empty()) return absl::OkStatus();
+  task.done = TRY(chain_->Finish(ends_pass_)) == ops::Held::kNothing;
+  Collect(task, 0);
+  return absl::OkStatus();
+}
+
+void InOrderStage::Collect(Task& task, int64_t position) {
+  for (core::Block& block : chain_->TakeOutput()) {
+    if (joined_) position = carry_.position += RowsInBatch(block);
+    task.out.push_back(Item::Of(std::move(block), position));
+  }
+}
+
+void InOrderStage::Complete(Task task) {
+  busy_ = false;
+  for (Item& item : task.out) next_.Accept(std::move(item));
+  if (!task.done) return;
+  ended_ = true;
+  queue_.Clear();
+  if (joined_) {
+    carry_.tails = chain_->TakeTails();
+    joined_(std::move(carry_), rows_);
+  }
+  next_.EndInput();
+}
+
+}  // namespace millrace::exec

@@ -1,0 +1,46 @@
+// Decides what work there is memory for. Work that makes data (reading, row-wise
+// operators) asks before it starts, with an estimate; it runs only while what is in
+// use and what running work may still take stay within the budget. Lanes ahead of the
+// one being delivered leave it a reserve, so that it can always go on. Nothing waits
+// here: work that is refused is asked for again when something was freed. Not
+// thread-safe: the engine's lock guards it.
+#pragma once
+
+#include <cstdint>
+
+#include "millrace/core/pool.h"
+
+namespace millrace::exec {
+
+class Memory {
+ public:
+  // Requires: the pool outlives it.
+  Memory(const core::Pool& pool, int64_t budget_bytes)
+      : pool_(pool), budget_bytes_(budget_bytes) {}
+
+  int64_t budget_bytes() const { return budget_bytes_; }
+
+  // Sets aside what the lane being delivered needs to go on.
+  void SetReserve(int64_t bytes);
+
+  // Tells whether work that takes about so many bytes may start. `first` is the lane
+  // being delivered.
+  bool HasRoom(int64_t bytes, bool first) const;
+
+  // Counts work that has started, and that has ended.
+  void Start(int64_t bytes);
+  void End(int64_t bytes);
+
+  // Nothing runs: then the first lane may go on whatever the budget says, since
+  // nothing else will ever free memory.
+  bool idle() const { return running_ == 0; }
+
+ private:
+  const core::Pool& pool_;
+  const int64_t budget_bytes_;
+  int64_t reserve_bytes_ = 0;
+  int64_t running_bytes_ = 0;  // What running work may still take.
+  int64_t running_ = 0;
+};
+
+}  // namespace millrace::exec

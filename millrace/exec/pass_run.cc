@@ -1,0 +1,334 @@
+#include "millrace/exec/pass_run.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <ranges>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "millrace/base/check.h"
+#include "millrace/base/status.h"
+#include "millrace/core/block.h"
+#include "millrace/exec/chain.h"
+#include "millrace/exec/in_order_stage.h"
+#include "millrace/exec/memory.h"
+#include "millrace/exec/pass_plan.h"
+#include "millrace/exec/read_stage.h"
+#include "millrace/exec/row_wise_stage.h"
+#include "millrace/exec/stage_run.h"
+#include "millrace/exec/stages.h"
+#include "millrace/lanes/chunks.h"
+#include "millrace/lanes/cutting.h"
+#include "millrace/lanes/rest.h"
+#include "millrace/ops/library.h"
+#include "millrace/ops/operator.h"
+
+namespace millrace::exec {
+namespace {
+
+constexpr int64_t kReadyItemsMax = 4;  // Blocks that wait for the consumer.
+
+// What waits before a stage may take a share of the budget, however many stages.
+QueueLimits LimitsFor(const Memory& memory, int threads) {
+  return {.items = 4 + 2 * int64_t{threads}, .bytes = memory.budget_bytes() / 16};
+}
+
+// Leaves out the first rows of a lane, on their way into a stage.
+class Skip final : public Sink {
+ public:
+  Skip(int64_t rows, Sink& next) : rows_(rows), next_(next) {}
+
+  void Accept(Item item) override {
+    const int64_t skipped = std::min(rows_, item.block.rows());
+    rows_ -= skipped;
+    if (skipped > 0) {
+      if (skipped == item.block.rows()) return;
+      item = Item::Of(item.block.Slice(skipped, item.block.rows() - skipped));
+    }
+    next_.Accept(std::move(item));
+  }
+
+  void EndInput() override { next_.EndInput(); }
+
+  bool HasRoom() const override { return rows_ > 0 || next_.HasRoom(); }
+
+ private:
+  int64_t rows_;
+  Sink& next_;
+};
+
+// Joins ranges that follow one another, so that fewer readers are opened; none becomes
+// longer than a lane's own chunks times this.
+std::vector<lanes::RowRange> Coalesced(const std::vector<lanes::RowRange>& ranges) {
+  constexpr int64_t kRowsMax = int64_t{1} << 16;
+  std::vector<lanes::RowRange> joined;
+  for (const lanes::RowRange& range : ranges) {
+    const bool follows = !joined.empty() && joined.back().split == range.split &&
+                         joined.back().end == range.begin &&
+                         range.end - joined.back().begin <= kRowsMax;
+    if (follows) {
+      joined.back().end = range.end;
+    } else {
+      joined.push_back(range);
+    }
+  }
+  return joined;
+}
+
+}  // namespace
+
+// An open lane: its stages, and behind them what it has ready.
+class PassRun::Lane final : public Sink {
+ public:
+  Lane(PassRun& pass, const lanes::LaneRange& range, bool is_last)
+      : pass_(pass),
+        range_(range),
+        is_last_(is_last),
+        ready_(
+            {.items = kReadyItemsMax, .bytes = pass.place_.memory.budget_bytes() / 4}) {
+    Build();
+  }
+
+  void Accept(Item item) override {
+    if (ended_ || failed_) return;
+    failed_ = !item.status.ok();
+    ready_.Push(std::move(item));
+  }
+
+  void EndInput() override { ended_ = true; }
+
+  bool HasRoom() const override { return ready_.HasRoom(); }
+
+  bool Claim(bool first, Task& task) {
+    for (const auto& stage : std::ranges::reverse_view(stages_)) {
+      if (!stage->Claim(pass_.place_.memory, first, task)) continue;
+      task.stage = stage.get();
+      return true;
+    }
+    return false;
+  }
+
+  bool ClaimFetch(bool first, Task& task) {
+    StageRun& reading = *stages_.front();
+    if (!reading.ClaimFetch(pass_.place_.memory, first, task)) return false;
+    task.stage = &reading;
+    return true;
+  }
+
+  ItemQueue& ready() { return ready_; }
+
+  bool ended() const { return ended_; }
+
+  bool failed() const { return failed_; }
+
+  int64_t rows_delivered = 0;
+
+  InOrderStage* joining() { return joining_; }
+
+ private:
+  // Makes the stages, the last one first: each needs to know where its results go.
+  void Build() {
+    const PassPlan& plan = pass_.plan_;
+    const int skip_place = range_.begin > 0 ? SkipPlace(plan.nodes, plan.join) : -1;
+    const std::vector<Stage> stages =
+        CutIntoStages(plan.nodes, {plan.join, std::max(skip_place, 0)});
+    Sink* next = this;
+    for (const Stage& stage : std::ranges::reverse_view(stages)) {
+      if (skip_place == stage.last + 1) next = MakeSkip(*next);
+      stages_.push_back(MakeStage(stage, *next));
+      next = stages_.back().get();
+    }
+    std::ranges::reverse(stages_);
+  }
+
+  Sink* MakeSkip(Sink& next) {
+    skip_ = std::make_unique<Skip>(range_.begin, next);
+    return skip_.get();
+  }
+
+  std::unique_ptr<StageRun> MakeStage(const Stage& stage, Sink& next) {
+    const PassPlace& place = pass_.place_;
+    const QueueLimits limits = LimitsFor(place.memory, place.threads);
+    switch (stage.kind) {
+      case Stage::Kind::kRead:
+        return std::make_unique<ReadStage>(pass_.read_work_, range_.lane, Ranges(),
+                                           next, place.meters);
+      case Stage::Kind::kRowWise:
+        return std::make_unique<RowWiseStage>(pass_.WorkOf(stage), range_.lane, next,
+                                              limits, place.meters);
+      case Stage::Kind::kInOrder:
+        break;
+    }
+    auto chain = std::make_unique<Chain>(pass_.plan_, stage, place.library, Context(),
+                                         place.meters);
+    chain->SetLane(range_.lane);
+    InOrderStage::Joined joined;
+    const bool joins = stage.first == pass_.plan_.join;
+    if (joins) {
+      joined = [this](Carry carry, int64_t rows) {
+        pass_.EndJoining(std::move(carry), rows);
+      };
+    }
+    auto made = std::make_unique<InOrderStage>(std::move(chain), std::move(joined),
+                                               is_last_, next, limits);
+    if (joins) joining_ = made.get();
+    return made;
+  }
+
+  // What to read: where rows can be left out at the source, without them.
+  std::vector<lanes::RowRange> Ranges() const {
+    const PassPlan& plan = pass_.plan_;
+    std::vector<lanes::RowRange> ranges = plan.lanes.Content(range_.lane);
+    const bool skips_here = range_.begin > 0 && SkipPlace(plan.nodes, plan.join) == 0;
+    if (skips_here) {
+      ranges = lanes::Slice(ranges, range_.begin, plan.lanes.lane_rows()[range_.lane]);
+    }
+    return Coalesced(ranges);
+  }
+
+  ops::LaneContext Context() const {
+    return {.pool = pass_.place_.pool,
+            .seed = pass_.options_.seed,
+            .epoch = pass_.options_.epoch,
+            .lane = pass_.plan_.lanes.ContentHash(range_.lane)};
+  }
+
+  PassRun& pass_;
+  const lanes::LaneRange range_;
+  const bool is_last_;
+  std::unique_ptr<Skip> skip_;
+  std::vector<std::unique_ptr<StageRun>> stages_;
+  InOrderStage* joining_ = nullptr;
+  ItemQueue ready_;
+  bool ended_ = false;
+  bool failed_ = false;
+};
+
+PassRun::PassRun(const PassPlan& plan, const PassOptions& options,
+                 const PassPlace& place, const std::vector<lanes::LaneRange>& lanes)
+    : plan_(plan),
+      options_(options),
+      place_(place),
+      lanes_(lanes),
+      read_work_({.source = *plan.source,
+                  .name = plan.nodes[0].name(),
+                  .readers = place.threads + 1}),
+      carry_(Carry{}),
+      progress_(lanes) {}
+
+PassRun::~PassRun() { CHECK_EQ(running_, 0); }
+
+bool PassRun::Claim(Task& task) {
+  if (stopped_) return false;
+  for (size_t i = 0; i < open_.size() || OpenLane(); ++i) {
+    if (open_[i]->failed()) break;  // What comes after an error is not wanted.
+    if (!open_[i]->Claim(i == 0, task)) continue;
+    ++running_;
+    return true;
+  }
+  return false;
+}
+
+bool PassRun::ClaimFetch(Task& task) {
+  if (stopped_) return false;
+  for (size_t i = 0; i < open_.size() || OpenLane(); ++i) {
+    if (open_[i]->failed()) break;
+    if (!open_[i]->ClaimFetch(i == 0, task)) continue;
+    ++running_;
+    return true;
+  }
+  return false;
+}
+
+void PassRun::Complete(Task task) {
+  --running_;
+  StageRun* const stage = task.stage;
+  stage->Complete(std::move(task));
+  DropEndedLanes();
+}
+
+bool PassRun::MayOpenLane() const {
+  if (next_lane_ == lanes_.size()) return false;
+  if (open_.empty()) return true;
+  if (static_cast<int>(open_.size()) > place_.threads) return false;
+  return place_.memory.HasRoom(plan_.lane_bytes, false);
+}
+
+bool PassRun::OpenLane() {
+  if (!MayOpenLane()) return false;
+  const bool is_last = next_lane_ + 1 == lanes_.size();
+  open_.push_back(std::make_unique<Lane>(*this, lanes_[next_lane_], is_last));
+  ++next_lane_;
+  InOrderStage* const joining = open_.back()->joining();
+  if (joining != nullptr && joined_ + 1 == next_lane_) {
+    joining->SetCarry(*std::exchange(carry_, std::nullopt));
+  }
+  return true;
+}
+
+void PassRun::EndJoining(Carry carry, int64_t rows) {
+  progress_.EndLane(rows);
+  ++joined_;
+  // Lanes join in order, so the one after it is the next of the open ones, if any.
+  const size_t first_open = next_lane_ - open_.size();
+  if (joined_ < next_lane_) {
+    open_[joined_ - first_open]->joining()->SetCarry(std::move(carry));
+  } else {
+    carry_ = std::move(carry);
+  }
+}
+
+RowWiseWork& PassRun::WorkOf(const Stage& stage) {
+  const auto [found, is_new] = row_wise_work_.try_emplace({stage.first, stage.last});
+  if (!is_new) return found->second;
+  const ops::LaneContext lane = {
+      .pool = place_.pool, .seed = options_.seed, .epoch = options_.epoch, .lane = {}};
+  for (int thread = 0; thread < place_.threads; ++thread) {
+    found->second.chains.push_back(
+        std::make_unique<Chain>(plan_, stage, place_.library, lane, place_.meters));
+  }
+  return found->second;
+}
+
+bool PassRun::ready() const {
+  if (!status_.ok()) return true;
+  return open_.empty() ? next_lane_ == lanes_.size() : !open_.front()->ready().empty();
+}
+
+absl::StatusOr<std::optional<core::Block>> PassRun::Take() {
+  TRY(status_);
+  if (open_.empty()) {
+    progress_.Finish();
+    return std::nullopt;
+  }
+  Lane& lane = *open_.front();
+  Item item = lane.ready().Pop();
+  if (!item.status.ok()) {
+    stopped_ = true;
+    status_ = item.status;
+    return status_;
+  }
+  const bool joins = plan_.join < static_cast<int>(plan_.nodes.size());
+  delivered_ = joins ? item.position : delivered_ + item.block.rows();
+  lane.rows_delivered += item.block.rows();
+  progress_.Take(delivered_);
+  DropEndedLanes();
+  return std::move(item.block);
+}
+
+// A lane without a joining operator ends for the state when it was delivered.
+void PassRun::DropEndedLanes() {
+  const bool joins = plan_.join < static_cast<int>(plan_.nodes.size());
+  while (!open_.empty() && open_.front()->ended() && open_.front()->ready().empty()) {
+    if (!joins) progress_.EndLane(open_.front()->rows_delivered);
+    open_.pop_front();
+  }
+}
+
+}  // namespace millrace::exec

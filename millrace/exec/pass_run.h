@@ -1,0 +1,101 @@
+// One pass at work: the lanes that are open, what they have ready, and how far the
+// consumer took them. Lanes are opened in order, a few ahead where there is memory, and
+// delivered in order. Like the stages it is made of, it has no lock of its own: the
+// engine's guards all of it, but for the running of tasks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "millrace/core/block.h"
+#include "millrace/core/pool.h"
+#include "millrace/exec/in_order_stage.h"
+#include "millrace/exec/memory.h"
+#include "millrace/exec/meters.h"
+#include "millrace/exec/pass_plan.h"
+#include "millrace/exec/progress.h"
+#include "millrace/exec/read_stage.h"
+#include "millrace/exec/row_wise_stage.h"
+#include "millrace/exec/stage_run.h"
+#include "millrace/exec/stages.h"
+#include "millrace/lanes/rest.h"
+#include "millrace/ops/library.h"
+
+namespace millrace::exec {
+
+// Where a pass runs.
+struct PassPlace {
+  const ops::Library& library;
+  core::Pool& pool;
+  const Memory& memory;
+  Meters& meters;
+  int threads = 1;
+};
+
+class PassRun {
+ public:
+  // Runs these lanes of the plan, in this order. Requires: all outlive it.
+  PassRun(const PassPlan& plan, const PassOptions& options, const PassPlace& place,
+          const std::vector<lanes::LaneRange>& lanes);
+  ~PassRun();
+  PassRun(const PassRun&) = delete;
+  PassRun& operator=(const PassRun&) = delete;
+
+  // Takes up work, nearest to the consumer first; false when there is none now.
+  bool Claim(Task& task);
+  bool ClaimFetch(Task& task);
+  void Complete(Task task);
+
+  // Tasks that are being run; none may be when the pass is destroyed.
+  int running() const { return running_; }
+
+  // Gives up: no more work is claimed.
+  void Stop() { stopped_ = true; }
+
+  // Whether Take has an answer: a block, the end, or an error.
+  bool ready() const;
+
+  // Gives the next block; nothing at the end. Requires: ready().
+  absl::StatusOr<std::optional<core::Block>> Take();
+
+  // What is left after what was taken.
+  std::vector<lanes::LaneRange> Left() const { return progress_.Left(); }
+
+ private:
+  class Lane;
+
+  // Opens the next lane where there is one, and room for it.
+  bool OpenLane();
+  bool MayOpenLane() const;
+  RowWiseWork& WorkOf(const Stage& stage);
+  void EndJoining(Carry carry, int64_t rows);
+  void DropEndedLanes();
+
+  const PassPlan& plan_;
+  const PassOptions options_;
+  const PassPlace place_;
+  const std::vector<lanes::LaneRange> lanes_;
+  ReadWork read_work_;
+  std::map<std::pair<int, int>, RowWiseWork>
+      row_wise_work_;  // By first and last place.
+  std::deque<std::unique_ptr<Lane>> open_;
+  size_t next_lane_ = 0;        // In lanes_.
+  size_t joined_ = 0;           // Lanes whose joining operator has ended.
+  std::optional<Carry> carry_;  // For a lane that is not open yet.
+  Progress progress_;
+  int64_t delivered_ = 0;  // Rows, where nothing joins lanes.
+  int running_ = 0;
+  bool stopped_ = false;
+  absl::Status status_;
+};
+
+}  // namespace millrace::exec

@@ -1,0 +1,208 @@
+// Runs passes without threads: tasks are claimed, run and completed in an order drawn
+// from a seed, as threads of any speed might.
+
+#include "millrace/exec/pass_run.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "millrace/base/check.h"
+#include "millrace/base/clock.h"
+#include "millrace/base/random.h"
+#include "millrace/base/text.h"
+#include "millrace/core/allocator.h"
+#include "millrace/core/block.h"
+#include "millrace/core/pool.h"
+#include "millrace/exec/memory.h"
+#include "millrace/exec/meters.h"
+#include "millrace/exec/pass_plan.h"
+#include "millrace/exec/runs_test.h"
+#include "millrace/exec/stage_run.h"
+#include "millrace/lanes/rest.h"
+#include "millrace/ops/library.h"
+
+namespace millrace::exec {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kThreads = 3;
+
+// A pass with everything it needs around it.
+class SimulatedPass {
+ public:
+  SimulatedPass(const std::string& text, uint64_t seed, int64_t memory_bytes)
+      : memory_(pool_, memory_bytes),
+        plan_(*PlanPass(AsWritten(text), ops::DefaultLibrary(), {}, pool_)),
+        meters_(plan_.nodes.size(), base::RealClock()),
+        pass_(plan_, {},
+              {.library = ops::DefaultLibrary(),
+               .pool = pool_,
+               .memory = memory_,
+               .meters = meters_,
+               .threads = kThreads},
+              lanes::DealAll(plan_.JoinedRows(), 1).tracks[0].lanes),
+        draw_(base::RandomKey(seed, 0, 0), {}) {}
+
+  ~SimulatedPass() {
+    pass_.Stop();
+    while (!claimed_.empty()) CompleteOne();
+  }
+
+  // Runs until a block is ready, and takes it.
+  absl::StatusOr<std::optional<core::Block>> Next() {
+    while (!pass_.ready()) Step();
+    return pass_.Take();
+  }
+
+  std::vector<core::Block> Drain() {
+    std::vector<core::Block> blocks;
+    while (true) {
+      absl::StatusOr<std::optional<core::Block>> block = Next();
+      CHECK(block.ok()) << block.status();
+      if (!block->has_value()) return blocks;
+      blocks.push_back(**std::move(block));
+    }
+  }
+
+  // Runs for as long as there is work, as when nobody takes anything.
+  void RunUntilFull() {
+    while (ClaimOne() || !claimed_.empty()) CompleteOne();
+  }
+
+  const core::Pool& pool() const { return pool_; }
+
+  PassRun& pass() { return pass_; }
+
+ private:
+  void Step() {
+    const bool claims = claimed_.empty() ||
+                        (std::ssize(claimed_) < kThreads && draw_.Integer(0, 2) == 0);
+    if (claims && ClaimOne()) return;
+    CHECK(!claimed_.empty()) << "nothing runs, nothing can be claimed: a deadlock";
+    CompleteOne();
+  }
+
+  bool ClaimOne() {
+    Task task;
+    const bool fetches = draw_.Integer(0, 2) == 0;
+    const bool found = fetches ? pass_.ClaimFetch(task) || pass_.Claim(task)
+                               : pass_.Claim(task) || pass_.ClaimFetch(task);
+    if (!found) return false;
+    memory_.Start(task.reserved_bytes);
+    claimed_.push_back(std::move(task));
+    return true;
+  }
+
+  void CompleteOne() {
+    const int64_t which = draw_.Integer(0, std::ssize(claimed_));
+    Task task = std::move(claimed_[which]);
+    claimed_.erase(claimed_.begin() + which);
+    task.stage->Run(task, static_cast<int>(which));
+    memory_.End(task.reserved_bytes);
+    pass_.Complete(std::move(task));
+  }
+
+  core::Pool pool_{core::MakeHeapAllocator(), {}};
+  Memory memory_;
+  PassPlan plan_;
+  Meters meters_;
+  PassRun pass_;
+  base::Generator draw_;
+  std::vector<Task> claimed_;
+};
+
+constexpr int64_t kPlenty = int64_t{1} << 30;
+
+std::vector<std::string> Pipelines() {
+  return {
+      "%0 = range(stop=9000)",
+      "%0 = range(stop=9000)\n%1 = map(%0, function={x: .value * 2})\n"
+      "%2 = filter(%1, predicate={.x % 3 == 0})",
+      "%0 = range(stop=9000)\n%1 = filter(%0, predicate={.value % 7 > 2})\n"
+      "%2 = batch(%1, size=31)\n%3 = map(%2, function={value: .value + 1})",
+      "%0 = range(stop=9000)\n%1 = shuffle(%0, window=500)\n"
+      "%2 = map(%1, function={x: .value + integers(0, 9)})\n%3 = batch(%2, size=64)",
+      "%0 = range(stop=9000)\n%1 = batch(%0, size=10, drop_remainder=true)\n"
+      "%2 = shuffle(%1, window=100)",
+  };
+}
+
+TEST(PassRunTest, AnyOrderOfTasksGivesTheSameRows) {
+  for (const std::string& text : Pipelines()) {
+    const core::Block plain = Joined(MustRun(text));
+    for (uint64_t seed = 0; seed < 4; ++seed) {
+      SimulatedPass pass(text, seed, kPlenty);
+      EXPECT_TRUE(core::SameRows(plain, Joined(pass.Drain())))
+          << "seed " << seed << "\n"
+          << text;
+    }
+  }
+}
+
+TEST(PassRunTest, LittleMemoryChangesNothingAndNeverStopsIt) {
+  for (const std::string& text : Pipelines()) {
+    const core::Block plain = Joined(MustRun(text));
+    for (const int64_t bytes : {int64_t{1}, int64_t{100} << 10, int64_t{1} << 20}) {
+      SimulatedPass pass(text, 5, bytes);
+      EXPECT_TRUE(core::SameRows(plain, Joined(pass.Drain()))) << bytes << "\n" << text;
+    }
+  }
+}
+
+TEST(PassRunTest, ACostlyConsumerStopsTheWork) {
+  constexpr int64_t kBudget = int64_t{8} << 20;
+  SimulatedPass pass("%0 = range(stop=100000000)\n%1 = batch(%0, size=1024)", 1,
+                     kBudget);
+  pass.RunUntilFull();
+  EXPECT_GT(pass.pool().stats().used_bytes, 0);
+  EXPECT_LE(pass.pool().stats().peak_bytes, kBudget + kBudget / 10);
+}
+
+TEST(PassRunTest, GivesEverythingBackWhereverItIsLeft) {
+  for (const std::string& text : Pipelines()) {
+    for (int blocks = 0; blocks < 12; blocks += 3) {
+      SimulatedPass pass(text, blocks, kPlenty);
+      for (int i = 0; i < blocks; ++i) ASSERT_TRUE(pass.Next().ok());
+    }
+  }
+}
+
+TEST(PassRunTest, TheFirstErrorInTheOrderOfRowsIsTheOneThatCounts) {
+  const std::string text =
+      "%0 = range(stop=9000)\n%1 = map(%0, function={x: 1 // (.value - 8700), y: "
+      ".value})\n%2 = filter(%1, predicate={1 // (.y - 400) < 2})";
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    SimulatedPass pass(text, seed, kPlenty);
+    absl::StatusOr<std::optional<core::Block>> block = pass.Next();
+    while (block.ok() && block->has_value()) block = pass.Next();
+    EXPECT_THAT(block.status().message(), HasSubstr("filter (%2)")) << seed;
+    EXPECT_EQ(pass.Next().status(), block.status());
+  }
+}
+
+TEST(PassRunTest, WhatIsLeftFollowsWhatWasTaken) {
+  SimulatedPass pass("%0 = range(stop=1000)\n%1 = batch(%0, size=100)", 1, kPlenty);
+  const auto rows_left = [&] {
+    int64_t rows = 0;
+    for (const lanes::LaneRange& range : pass.pass().Left()) rows += range.rows();
+    return rows;
+  };
+  EXPECT_EQ(rows_left(), 1000);
+  for (int64_t left = 900; left >= 0; left -= 100) {
+    ASSERT_TRUE(pass.Next()->has_value());
+    EXPECT_EQ(rows_left(), left);
+  }
+  EXPECT_FALSE(pass.Next()->has_value());
+}
+
+}  // namespace
+}  // namespace millrace::exec

@@ -1,0 +1,38 @@
+// How far a pass was taken, in rows that entered the joining operator: turns a position
+// in the pass back into finished lanes and a cursor. Lanes are run, and so end, in
+// order. O(lanes between the oldest position asked for and now) memory. Plain value.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "millrace/lanes/rest.h"
+
+namespace millrace::exec {
+
+class Progress {
+ public:
+  // What there is to run, in this order.
+  explicit Progress(std::vector<lanes::LaneRange> lanes) : lanes_(std::move(lanes)) {}
+
+  // The next lane has given all its rows: so many, those left out before not counted.
+  void EndLane(int64_t rows);
+
+  // So many rows were taken, in all. Requires: never less than before.
+  void Take(int64_t position) { taken_ = position; }
+
+  // The pass has ended; rows that fill no batch do not count as left.
+  void Finish() { finished_ = true; }
+
+  // What is left. A lane whose rows are not known ends at lanes::kRowsMax.
+  std::vector<lanes::LaneRange> Left() const;
+
+ private:
+  std::vector<lanes::LaneRange> lanes_;
+  std::vector<int64_t> ends_;  // Position at which each ended lane ends.
+  int64_t taken_ = 0;
+  bool finished_ = false;
+};
+
+}  // namespace millrace::exec

@@ -1,0 +1,132 @@
+#include "millrace/exec/read_stage.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "millrace/base/check.h"
+#include "millrace/base/clock.h"
+#include "millrace/core/block.h"
+#include "millrace/core/pool.h"
+#include "millrace/exec/collected_items_test.h"
+#include "millrace/exec/memory.h"
+#include "millrace/exec/meters.h"
+#include "millrace/exec/stage_run.h"
+#include "millrace/lanes/chunks.h"
+#include "millrace/lanes/manifest.h"
+#include "millrace/ops/single_operator_test.h"
+#include "millrace/ops/source.h"
+
+namespace millrace::exec {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Numbers, two to a block, each block to be fetched first; number 13 cannot be read.
+class NumberReader final : public ops::Reader {
+ public:
+  explicit NumberReader(const lanes::RowRange& rows) : rows_(rows) {}
+
+  absl::Status Fetch() override {
+    fetched_ = true;
+    if (rows_.begin == 13) return absl::UnavailableError("the disk is gone");
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::optional<core::Block>> Next() override {
+    CHECK(std::exchange(fetched_, false)) << "Next without Fetch";
+    if (rows_.begin == rows_.end) return std::nullopt;
+    const int64_t begin = rows_.begin;
+    rows_.begin = std::min(rows_.end, begin + 2);
+    return ops::Numbers(begin, rows_.begin);
+  }
+
+ private:
+  lanes::RowRange rows_;
+  bool fetched_ = false;
+};
+
+class NumberSource final : public ops::Source {
+ public:
+  absl::StatusOr<lanes::Manifest> List() override { return lanes::Manifest{}; }
+
+  absl::StatusOr<std::unique_ptr<ops::Reader>> Open(
+      const lanes::RowRange& rows) const override {
+    return std::make_unique<NumberReader>(rows);
+  }
+};
+
+class ReadStageTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<ReadStage> MakeStage(std::vector<lanes::RowRange> ranges) {
+    return std::make_unique<ReadStage>(work_, 3, std::move(ranges), out_, meters_);
+  }
+
+  // Does what can be done; the last claimed is completed first.
+  void RunAll(ReadStage& stage) {
+    while (true) {
+      std::vector<Task> tasks;
+      Task task;
+      while (stage.ClaimFetch(memory_, true, task) ||
+             stage.Claim(memory_, true, task)) {
+        tasks.push_back(std::exchange(task, {}));
+      }
+      if (tasks.empty()) return;
+      for (; !tasks.empty(); tasks.pop_back()) {
+        stage.Run(tasks.back(), 0);
+        stage.Complete(std::move(tasks.back()));
+      }
+    }
+  }
+
+  NumberSource source_;
+  ReadWork work_ = {.source = source_, .name = "numbers", .readers = 2};
+  base::ManualClock clock_;
+  Meters meters_{1, clock_};
+  Memory memory_{core::HeapPool(), int64_t{1} << 40};
+  CollectedItems out_;
+};
+
+TEST_F(ReadStageTest, RangesComeInTheirOrderWhoeverReadsFaster) {
+  const auto stage = MakeStage({{0, 20, 25}, {0, 0, 3}, {0, 7, 8}});
+  RunAll(*stage);
+  EXPECT_THAT(out_.values(), ElementsAre(20, 21, 22, 23, 24, 0, 1, 2, 7));
+  EXPECT_TRUE(out_.ended());
+  EXPECT_EQ(meters_.Read()[0].rows_out, 9);
+}
+
+TEST_F(ReadStageTest, OpensAFewReadersAtATime) {
+  const auto stage = MakeStage({{0, 0, 5}, {0, 5, 9}, {0, 9, 12}});
+  EXPECT_FALSE(stage->all_opened());
+  std::vector<Task> tasks(3);
+  EXPECT_TRUE(stage->ClaimFetch(memory_, true, tasks[0]));
+  EXPECT_TRUE(stage->ClaimFetch(memory_, true, tasks[1]));
+  EXPECT_FALSE(stage->ClaimFetch(memory_, true, tasks[2]));
+}
+
+TEST_F(ReadStageTest, DoesNotReadFarAheadWhereNothingIsTaken) {
+  const auto stage = MakeStage({{0, 20, 1000}, {0, 1000, 2000}});
+  out_.set_has_room(false);
+  RunAll(*stage);
+  EXPECT_THAT(out_.values(), ElementsAre());
+  EXPECT_LE(meters_.Read()[0].rows_out, 6);
+}
+
+TEST_F(ReadStageTest, AnErrorNamesTheSourceAndTheLane) {
+  const auto stage = MakeStage({{0, 0, 2}, {0, 13, 20}});
+  RunAll(*stage);
+  EXPECT_THAT(out_.values(), ElementsAre(0, 1));
+  EXPECT_THAT(out_.items().back().status.message(),
+              HasSubstr("numbers (%0), lane 3: the disk is gone"));
+}
+
+}  // namespace
+}  // namespace millrace::exec

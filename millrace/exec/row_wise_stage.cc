@@ -1,0 +1,99 @@
+#include "millrace/exec/row_wise_stage.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "millrace/core/block.h"
+#include "millrace/exec/chain.h"
+#include "millrace/exec/memory.h"
+#include "millrace/exec/meters.h"
+#include "millrace/exec/stage_run.h"
+
+namespace millrace::exec {
+namespace {
+
+constexpr double kTaskNanoseconds = 1e6;
+constexpr int64_t kFirstTaskRows = 16;  // Until it is known what a row costs.
+constexpr int64_t kTaskRowsMax = int64_t{1} << 16;
+
+}  // namespace
+
+int64_t RowWiseStage::RowsPerTask() const {
+  if (!work_.nanoseconds_per_row.known()) return kFirstTaskRows;
+  const double rows = kTaskNanoseconds / (work_.nanoseconds_per_row.value() + 1);
+  return std::clamp<int64_t>(static_cast<int64_t>(rows), 1, kTaskRowsMax);
+}
+
+bool RowWiseStage::Claim(const Memory& memory, bool first, Task& task) {
+  if (queue_.empty() || !next_.HasRoom()) return false;
+  // Results that wait for an earlier one take memory too.
+  const auto outstanding_max = 2 * static_cast<int64_t>(work_.chains.size()) + 2;
+  if (tickets_ - flushed_ >= outstanding_max) return false;
+  int64_t rows = RowsPerTask();
+  const auto bytes =
+      static_cast<int64_t>(work_.bytes_per_row.value() * static_cast<double>(rows));
+  if (!memory.HasRoom(bytes, first)) return false;
+  task.reserved_bytes = bytes;
+  task.ticket = tickets_++;
+  while (rows > 0 && !queue_.empty()) {
+    task.in.push_back(queue_.PopRows(rows));
+    rows -= std::max<int64_t>(task.in.back().block.rows(), 1);
+  }
+  return true;
+}
+
+void RowWiseStage::Run(Task& task, int thread) {
+  const int64_t start = meters_.Now();
+  Chain& chain = *work_.chains[thread];
+  chain.SetLane(lane_);
+  for (Item& item : task.in) {
+    absl::Status status = item.status;
+    task.rows_in += item.block.rows();
+    if (status.ok()) status = chain.Push(std::move(item.block));
+    for (core::Block& block : chain.TakeOutput()) {
+      task.out.push_back(Item::Of(std::move(block), item.position));
+    }
+    if (status.ok()) continue;
+    task.out.push_back(Item::Error(std::move(status)));
+    break;
+  }
+  task.in.clear();
+  task.nanoseconds = meters_.Now() - start;
+}
+
+void RowWiseStage::Complete(Task task) {
+  int64_t bytes = 0;
+  for (const Item& item : task.out) bytes += item.bytes;
+  if (task.rows_in > 0) {
+    const auto rows = static_cast<double>(task.rows_in);
+    work_.nanoseconds_per_row.Add(static_cast<double>(task.nanoseconds) / rows);
+    work_.bytes_per_row.Add(static_cast<double>(bytes) / rows);
+  }
+  finished_.emplace(task.ticket, std::move(task.out));
+  Flush();
+  EndIfDone();
+}
+
+void RowWiseStage::Flush() {
+  while (!finished_.empty() && finished_.begin()->first == flushed_) {
+    for (Item& item : finished_.begin()->second) next_.Accept(std::move(item));
+    finished_.erase(finished_.begin());
+    ++flushed_;
+  }
+}
+
+void RowWiseStage::EndInput() {
+  input_ended_ = true;
+  EndIfDone();
+}
+
+void RowWiseStage::EndIfDone() {
+  if (!input_ended_ || !queue_.empty() || tickets_ != flushed_) return;
+  next_.EndInput();
+}
+
+}  // namespace millrace::exec

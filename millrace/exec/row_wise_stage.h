@@ -1,0 +1,61 @@
+// A run of row-wise operators: any number of threads work on it at once, and blocks
+// leave in the order in which they came. A task takes as many rows as make about a
+// millisecond of work, by what rows took so far: small ones are worked on many at a
+// time, images one by one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "millrace/exec/chain.h"
+#include "millrace/exec/memory.h"
+#include "millrace/exec/stage_run.h"
+
+namespace millrace::exec {
+
+// What the tasks of a row-wise stage share over all lanes of a pass: a chain of
+// operators for every thread, and what rows cost so far.
+struct RowWiseWork {
+  std::vector<std::unique_ptr<Chain>> chains;  // By thread.
+  RunningMean nanoseconds_per_row;
+  RunningMean bytes_per_row;  // Of what comes out of a row that goes in.
+};
+
+class RowWiseStage final : public StageRun {
+ public:
+  // Requires: all outlive it.
+  RowWiseStage(RowWiseWork& work, int64_t lane, Sink& next, const QueueLimits& limits,
+               const Meters& meters)
+      : work_(work), lane_(lane), next_(next), queue_(limits), meters_(meters) {}
+
+  void Accept(Item item) override { queue_.Push(std::move(item)); }
+
+  void EndInput() override;
+
+  bool HasRoom() const override { return queue_.HasRoom(); }
+
+  bool Claim(const Memory& memory, bool first, Task& task) override;
+  void Run(Task& task, int thread) override;
+  void Complete(Task task) override;
+
+ private:
+  int64_t RowsPerTask() const;
+  void Flush();
+  void EndIfDone();
+
+  RowWiseWork& work_;
+  const int64_t lane_;
+  Sink& next_;
+  ItemQueue queue_;
+  const Meters& meters_;
+  bool input_ended_ = false;
+  int64_t tickets_ = 0;                            // Given out.
+  int64_t flushed_ = 0;                            // Tasks whose results have gone on.
+  std::map<int64_t, std::vector<Item>> finished_;  // By ticket; not yet gone on.
+};
+
+}  // namespace millrace::exec

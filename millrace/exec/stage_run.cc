@@ -1,0 +1,48 @@
+#include "millrace/exec/stage_run.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "millrace/base/check.h"
+
+namespace millrace::exec {
+
+void ItemQueue::Push(Item item) {
+  bytes_ += item.bytes;
+  items_.push_back(std::move(item));
+}
+
+Item ItemQueue::Pop() {
+  CHECK(!items_.empty());
+  Item item = std::move(items_.front());
+  items_.pop_front();
+  bytes_ -= item.bytes;
+  return item;
+}
+
+Item ItemQueue::PopRows(int64_t rows) {
+  CHECK_GE(rows, 1);
+  CHECK(!items_.empty());
+  Item& front = items_.front();
+  const int64_t all = front.block.rows();
+  if (all <= rows) return Pop();
+  Item part = front;
+  part.block = front.block.Slice(0, rows);
+  part.bytes = front.bytes / all * rows;
+  front.block = front.block.Slice(rows, all - rows);
+  front.bytes -= part.bytes;
+  bytes_ -= part.bytes;
+  return part;
+}
+
+void ItemQueue::Clear() {
+  items_.clear();
+  bytes_ = 0;
+}
+
+void RunningMean::Add(double value) {
+  value_ = known_ ? value_ + (value - value_) / 8 : value;
+  known_ = true;
+}
+
+}  // namespace millrace::exec

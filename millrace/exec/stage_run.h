@@ -1,0 +1,140 @@
+// A stage of one lane at work: what waits to be done, what is being done, and where
+// the results go. The engine claims a task under its lock, runs it without, and
+// completes it under the lock again; so everything here but Run is guarded by that
+// lock, and two tasks of one stage run at once only where the stage says so.
+//
+//   Accept, EndInput ──► [ queue ] ──► Claim ──► Run ──► Complete ──► next: Accept, …
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "millrace/core/block.h"
+#include "millrace/exec/memory.h"
+#include "millrace/ops/source.h"
+
+namespace millrace::exec {
+
+// What moves from stage to stage: rows, or the error that came instead of them.
+struct Item {
+  core::Block block;
+  absl::Status status;
+  int64_t bytes = 0;  // Of content.
+  // Rows that entered the joining operator up to the end of this batch, in this pass;
+  // meaningless before that operator.
+  int64_t position = 0;
+
+  static Item Of(core::Block block, int64_t position = 0) {
+    Item item = {.block = std::move(block), .status = {}, .position = position};
+    item.bytes = item.block.content_bytes();
+    return item;
+  }
+
+  static Item Error(absl::Status status) {
+    return {.block = {}, .status = std::move(status)};
+  }
+};
+
+class StageRun;
+
+// A piece of work for one thread.
+struct Task {
+  StageRun* stage = nullptr;
+  std::vector<Item> in;  // Gone once it has run.
+  std::vector<Item> out;
+  int64_t rows_in = 0;
+  int64_t ticket = 0;                   // Which of the stage's tasks it is.
+  int64_t reserved_bytes = 0;           // What it may take.
+  int64_t nanoseconds = 0;              // What it took.
+  bool done = false;                    // It was the last of its kind.
+  std::unique_ptr<ops::Reader> reader;  // Of reading: while it runs.
+  bool fetches = false;                 // Waits for the disk, rather than computing.
+};
+
+// Where a stage's results go.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+
+  virtual void Accept(Item item) = 0;
+
+  // There is no more to come.
+  virtual void EndInput() = 0;
+
+  // Tells whether it would rather have more than less.
+  virtual bool HasRoom() const = 0;
+};
+
+// How much may wait before a stage, or behind the last one.
+struct QueueLimits {
+  int64_t items = 16;
+  int64_t bytes = int64_t{64} << 20;
+};
+
+// Items that wait, with their bytes.
+class ItemQueue {
+ public:
+  explicit ItemQueue(const QueueLimits& limits) : limits_(limits) {}
+
+  void Push(Item item);
+  Item Pop();
+
+  bool empty() const { return items_.empty(); }
+
+  int64_t bytes() const { return bytes_; }
+
+  bool HasRoom() const {
+    return items_.empty() || (static_cast<int64_t>(items_.size()) < limits_.items &&
+                              bytes_ < limits_.bytes);
+  }
+
+  // Takes at most so many rows off the front: a whole item, or a part of it.
+  // Requires: not empty, rows >= 1.
+  Item PopRows(int64_t rows);
+
+  void Clear();
+
+ private:
+  QueueLimits limits_;
+  std::deque<Item> items_;
+  int64_t bytes_ = 0;
+};
+
+class StageRun : public Sink {
+ public:
+  // Takes up work that can be done now; false when there is none, or no memory or room
+  // for its results. `first`: this is the lane being delivered.
+  virtual bool Claim(const Memory& memory, bool first, Task& task) = 0;
+
+  // Takes up work that waits for disks.
+  virtual bool ClaimFetch(const Memory& /*memory*/, bool /*first*/, Task& /*task*/) {
+    return false;
+  }
+
+  // Does the work, without the lock, on the thread of this number.
+  virtual void Run(Task& task, int thread) = 0;
+
+  // Takes the results in.
+  virtual void Complete(Task task) = 0;
+};
+
+// A running mean that follows changes: each new value counts an eighth.
+class RunningMean {
+ public:
+  bool known() const { return known_; }
+
+  double value() const { return value_; }
+
+  void Add(double value);
+
+ private:
+  double value_ = 0;
+  bool known_ = false;
+};
+
+}  // namespace millrace::exec

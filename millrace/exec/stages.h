@@ -1,0 +1,34 @@
+// How the operators of a plan are grouped into stages. A stage is what one thread does
+// with a block before it lets go of it: reading, a run of row-wise operators (any
+// number of threads at once, blocks rejoin in order), or a run of operators that need
+// the lane's rows in order (one thread at a time). Pure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "millrace/ir/pipeline.h"
+
+namespace millrace::exec {
+
+struct Stage {
+  enum class Kind : uint8_t { kRead, kRowWise, kInOrder };
+
+  Kind kind = Kind::kRead;
+  int first = 0;  // Places of its operators in the plan.
+  int last = 0;
+
+  bool operator==(const Stage&) const = default;
+};
+
+// Groups operators, the source first. A stage begins at each of `cuts` besides where
+// the kind changes.
+std::vector<Stage> CutIntoStages(const std::vector<ir::Pipeline>& nodes,
+                                 const std::vector<int>& cuts);
+
+// The place of the first of the operators right before `place` that give exactly one
+// row for each row: rows can be left out there as well as at `place`. It is `place`
+// where there is no such operator, and 0 where the source's own rows can be left out.
+int SkipPlace(const std::vector<ir::Pipeline>& nodes, int place);
+
+}  // namespace millrace::exec

@@ -1,0 +1,51 @@
+#include "millrace/exec/stages.h"
+
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "millrace/exec/runs_test.h"
+#include "millrace/ir/pipeline.h"
+
+namespace millrace::exec {
+namespace {
+
+using ::testing::ElementsAre;
+using Kind = Stage::Kind;
+
+std::vector<ir::Pipeline> Nodes() {
+  return MustParse(R"(
+%0 = range(stop=100)
+%1 = map(%0, function={x: .value})
+%2 = filter(%1, predicate={.x > 3})
+%3 = map(%2, function={x: .x + 1})
+%4 = shuffle(%3, window=10)
+%5 = batch(%4, size=5)
+%6 = map(%5, function={x: .x + 1})
+)")
+      .Nodes();
+}
+
+TEST(StagesTest, NeighboursOfOneKindAreOneStage) {
+  EXPECT_THAT(CutIntoStages(Nodes(), {}),
+              ElementsAre(Stage{Kind::kRead, 0, 0}, Stage{Kind::kRowWise, 1, 3},
+                          Stage{Kind::kInOrder, 4, 5}, Stage{Kind::kRowWise, 6, 6}));
+}
+
+TEST(StagesTest, AStageBeginsAtACut) {
+  EXPECT_THAT(CutIntoStages(Nodes(), {5, 3}),
+              ElementsAre(Stage{Kind::kRead, 0, 0}, Stage{Kind::kRowWise, 1, 2},
+                          Stage{Kind::kRowWise, 3, 3}, Stage{Kind::kInOrder, 4, 4},
+                          Stage{Kind::kInOrder, 5, 5}, Stage{Kind::kRowWise, 6, 6}));
+}
+
+TEST(StagesTest, RowsCanBeLeftOutBeforeOperatorsThatKeepTheCount) {
+  EXPECT_EQ(SkipPlace(Nodes(), 5), 5);  // Never before the shuffle.
+  EXPECT_EQ(SkipPlace(Nodes(), 4), 3);  // Nor before the filter.
+  EXPECT_EQ(SkipPlace(Nodes(), 2), 0);  // Before the map there is only the source.
+  EXPECT_EQ(SkipPlace(Nodes(), 1), 0);
+}
+
+}  // namespace
+}  // namespace millrace::exec
