@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -59,16 +60,17 @@ Engine::~Engine() {
 }
 
 void Engine::Work(Role role, int thread, const std::stop_token& stop) {
+  base::CondVar& changed = role == Role::kCompute ? compute_ : fetch_;
   const base::MutexLock lock(&mutex_);
   while (!stop.stop_requested()) {
     Task task;
     PassRun* pass = nullptr;
-    if (!Pick(role, task, pass)) {
-      Wait(role, stop);
-      continue;
+    if (Pick(role, task, pass)) {
+      Wake(*pass);  // There may be more of it.
+      RunTask(std::move(task), *pass, thread);
+    } else {
+      changed.WaitUntil(&mutex_, absl::InfiniteFuture());
     }
-    Wake();  // There may be more of it.
-    RunTask(std::move(task), *pass, thread);
   }
 }
 
@@ -92,33 +94,25 @@ void Engine::RunTask(Task task, PassRun& pass, int thread) {
   mutex_.Lock();
   memory_.End(reserved_bytes);
   pass.Complete(std::move(task));
-  results_.NotifyAll();
-  Wake();
+  if (pass.ready() || pass.running() == 0) pass.changed().NotifyAll();
 }
 
-void Engine::Wait(Role role, const std::stop_token& stop) {
-  if (stop.stop_requested()) return;
-  base::CondVar& changed = role == Role::kCompute ? compute_ : fetch_;
-  changed.WaitUntil(&mutex_, absl::InfiniteFuture());
-}
-
-void Engine::Wake() {
+void Engine::Wake(const PassRun& pass) {
   compute_.NotifyOne();
-  fetch_.NotifyOne();
+  if (pass.waits()) fetch_.NotifyOne();
 }
 
 void Engine::Add(PassRun& pass) {
   const base::MutexLock lock(&mutex_);
   passes_.push_back(&pass);
-  Wake();
+  Wake(pass);
 }
 
 void Engine::Remove(PassRun& pass) {
   const base::MutexLock lock(&mutex_);
   pass.Stop();
-  while (pass.running() > 0) results_.WaitUntil(&mutex_, absl::InfiniteFuture());
+  while (pass.running() > 0) pass.changed().WaitUntil(&mutex_, absl::InfiniteFuture());
   std::erase(passes_, &pass);
-  Wake();
 }
 
 absl::StatusOr<std::unique_ptr<Iterator>> Engine::Open(
@@ -165,32 +159,47 @@ Iterator::Iterator(Engine& engine, PassPlan plan, const ops::Library& library,
 Iterator::~Iterator() { engine_.Remove(pass_); }
 
 absl::StatusOr<std::optional<core::Block>> Iterator::Next() {
-  std::optional<core::Block> block;
-  {
-    const base::MutexLock lock(&engine_.mutex_);
-    while (!cancelled_ && !pass_.ready()) {
-      engine_.results_.WaitUntil(&engine_.mutex_, absl::InfiniteFuture());
-    }
-    if (cancelled_) return absl::CancelledError("the pass was cancelled");
-    block = TRY(pass_.Take());
-    engine_.Wake();
+  if (taken_.empty()) TRY(Refill());
+  if (taken_.empty()) {
+    ended_ = true;
+    return std::nullopt;
   }
-  if (block) block->LeaveBudget();
-  return block;
+  Item item = std::move(taken_.front());
+  taken_.pop_front();
+  if (!item.status.ok()) {
+    taken_.push_front(item);  // It stays so.
+    return item.status;
+  }
+  position_ = item.position;
+  item.block.LeaveBudget();
+  return std::move(item.block);
+}
+
+absl::Status Iterator::Refill() {
+  const base::MutexLock lock(&engine_.mutex_);
+  while (!cancelled_ && !pass_.ready()) {
+    pass_.changed().WaitUntil(&engine_.mutex_, absl::InfiniteFuture());
+  }
+  if (cancelled_) return absl::CancelledError("the pass was cancelled");
+  taken_ = pass_.TakeReady();
+  engine_.Wake(pass_);
+  return absl::OkStatus();
 }
 
 void Iterator::Cancel() {
   const base::MutexLock lock(&engine_.mutex_);
   cancelled_ = true;
   pass_.Stop();
-  engine_.results_.NotifyAll();
+  pass_.changed().NotifyAll();
 }
 
 lanes::State Iterator::state() const {
   lanes::State state = state_;
   const base::MutexLock lock(&engine_.mutex_);
-  const lanes::Rest rest = {.deal = deal_,
-                            .tracks = {{.carry = {}, .lanes = pass_.Left()}}};
+  // At the end nothing is left, also where rows that fill no batch were dropped.
+  lanes::Track left;
+  if (!ended_) left.lanes = pass_.Left(position_);
+  const lanes::Rest rest = {.deal = deal_, .tracks = {std::move(left)}};
   lanes::SetRest(state, rest, state.lanes);
   return state;
 }

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -73,9 +74,8 @@ class Engine {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RunTask(Task task, PassRun& pass, int thread)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Wait(Role role, const std::stop_token& stop)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Wakes a thread of each role that may find work of this pass.
+  void Wake(const PassRun& pass) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   void Add(PassRun& pass);
   // Waits until no thread works on the pass, then forgets it.
@@ -86,7 +86,6 @@ class Engine {
   base::Mutex mutex_;
   base::CondVar compute_;  // There may be work.
   base::CondVar fetch_;
-  base::CondVar results_;  // A task has ended.
   Memory memory_ ABSL_GUARDED_BY(mutex_);
   std::vector<PassRun*> passes_ ABSL_GUARDED_BY(mutex_);
   size_t next_pass_ ABSL_GUARDED_BY(mutex_) = 0;  // Asked first: each in its turn.
@@ -121,11 +120,17 @@ class Iterator {
   Iterator(Engine& engine, PassPlan plan, const ops::Library& library,
            const PassOptions& options, lanes::State state, lanes::Rest rest);
 
+  // Brings over what is ready. Waits for something; nothing where the pass is over.
+  absl::Status Refill();
+
   Engine& engine_;
   const PassPlan plan_;
   exec::Meters meters_;
   const lanes::State state_;  // All but what is left.
   const lanes::Deal deal_;
+  std::deque<Item> taken_;  // Brought over, not yet given.
+  int64_t position_ = 0;    // Of what was given.
+  bool ended_ = false;      // Next has said so.
   bool cancelled_ = false;  // Guarded by the engine's lock, as is the pass.
   PassRun pass_;
 };

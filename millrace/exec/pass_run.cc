@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -32,7 +33,7 @@
 namespace millrace::exec {
 namespace {
 
-constexpr int64_t kReadyItemsMax = 4;  // Blocks that wait for the consumer.
+constexpr int64_t kReadyItemsMax = 64;  // Blocks that wait for the consumer.
 
 // What waits before a stage may take a share of the budget, however many stages.
 QueueLimits LimitsFor(const Memory& memory, int threads) {
@@ -126,8 +127,6 @@ class PassRun::Lane final : public Sink {
   bool ended() const { return ended_; }
 
   bool failed() const { return failed_; }
-
-  int64_t rows_delivered = 0;
 
   InOrderStage* joining() { return joining_; }
 
@@ -297,36 +296,32 @@ RowWiseWork& PassRun::WorkOf(const Stage& stage) {
 }
 
 bool PassRun::ready() const {
-  if (!status_.ok()) return true;
   return open_.empty() ? next_lane_ == lanes_.size() : !open_.front()->ready().empty();
 }
 
-absl::StatusOr<std::optional<core::Block>> PassRun::Take() {
-  TRY(status_);
-  if (open_.empty()) {
-    progress_.Finish();
-    return std::nullopt;
-  }
-  Lane& lane = *open_.front();
-  Item item = lane.ready().Pop();
-  if (!item.status.ok()) {
-    stopped_ = true;
-    status_ = item.status;
-    return status_;
-  }
+std::deque<Item> PassRun::TakeReady() {
+  if (open_.empty()) return {};
   const bool joins = plan_.join < static_cast<int>(plan_.nodes.size());
-  delivered_ = joins ? item.position : delivered_ + item.block.rows();
-  lane.rows_delivered += item.block.rows();
-  progress_.Take(delivered_);
+  ItemQueue& ready = open_.front()->ready();
+  std::deque<Item> taken;
+  while (!ready.empty()) {
+    taken.push_back(ready.Pop());
+    if (!joins) taken.back().position = position_ += taken.back().block.rows();
+  }
+  stopped_ = stopped_ || open_.front()->failed();
   DropEndedLanes();
-  return std::move(item.block);
+  return taken;
 }
 
-// A lane without a joining operator ends for the state when it was delivered.
+std::vector<lanes::LaneRange> PassRun::Left(int64_t position) const {
+  return progress_.LeftAfter(position);
+}
+
+// A lane without a joining operator has ended when all of it was taken.
 void PassRun::DropEndedLanes() {
   const bool joins = plan_.join < static_cast<int>(plan_.nodes.size());
   while (!open_.empty() && open_.front()->ended() && open_.front()->ready().empty()) {
-    if (!joins) progress_.EndLane(open_.front()->rows_delivered);
+    if (!joins) progress_.EndLane(position_ - std::exchange(lane_position_, position_));
     open_.pop_front();
   }
 }

@@ -13,10 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-
-#include "millrace/core/block.h"
+#include "millrace/base/mutex.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/in_order_stage.h"
 #include "millrace/exec/memory.h"
@@ -64,11 +61,18 @@ class PassRun {
   // Whether Take has an answer: a block, the end, or an error.
   bool ready() const;
 
-  // Gives the next block; nothing at the end. Requires: ready().
-  absl::StatusOr<std::optional<core::Block>> Take();
+  // Takes the blocks that are ready, at most of one lane, each with its position; an
+  // error is the last of them. Nothing at the end of the pass. Requires: ready().
+  std::deque<Item> TakeReady();
 
-  // What is left after what was taken.
-  std::vector<lanes::LaneRange> Left() const { return progress_.Left(); }
+  // What is left once everything up to a position was given.
+  std::vector<lanes::LaneRange> Left(int64_t position) const;
+
+  // Signalled when the pass became ready, or its last running task ended.
+  base::CondVar& changed() { return changed_; }
+
+  // Whether its source has anything to wait for.
+  bool waits() const { return plan_.source->waits(); }
 
  private:
   class Lane;
@@ -92,10 +96,12 @@ class PassRun {
   size_t joined_ = 0;           // Lanes whose joining operator has ended.
   std::optional<Carry> carry_;  // For a lane that is not open yet.
   Progress progress_;
-  int64_t delivered_ = 0;  // Rows, where nothing joins lanes.
+  // Where nothing joins lanes: rows taken, in all and before the first open lane.
+  int64_t position_ = 0;
+  int64_t lane_position_ = 0;
   int running_ = 0;
   bool stopped_ = false;
-  absl::Status status_;
+  base::CondVar changed_;
 };
 
 }  // namespace millrace::exec

@@ -4,6 +4,7 @@
 #include "millrace/exec/pass_run.h"
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -59,9 +60,19 @@ class SimulatedPass {
 
   // Runs until a block is ready, and takes it.
   absl::StatusOr<std::optional<core::Block>> Next() {
-    while (!pass_.ready()) Step();
-    return pass_.Take();
+    while (taken_.empty()) {
+      while (!pass_.ready()) Step();
+      taken_ = pass_.TakeReady();
+      if (taken_.empty()) return std::nullopt;
+    }
+    const Item item = taken_.front();
+    if (!item.status.ok()) return item.status;
+    taken_.pop_front();
+    position_ = item.position;
+    return item.block;
   }
+
+  std::vector<lanes::LaneRange> Left() const { return pass_.Left(position_); }
 
   std::vector<core::Block> Drain() {
     std::vector<core::Block> blocks;
@@ -79,8 +90,6 @@ class SimulatedPass {
   }
 
   const core::Pool& pool() const { return pool_; }
-
-  PassRun& pass() { return pass_; }
 
  private:
   void Step() {
@@ -118,6 +127,8 @@ class SimulatedPass {
   PassRun pass_;
   base::Generator draw_;
   std::vector<Task> claimed_;
+  std::deque<Item> taken_;
+  int64_t position_ = 0;
 };
 
 constexpr int64_t kPlenty = int64_t{1} << 30;
@@ -193,7 +204,7 @@ TEST(PassRunTest, WhatIsLeftFollowsWhatWasTaken) {
   SimulatedPass pass("%0 = range(stop=1000)\n%1 = batch(%0, size=100)", 1, kPlenty);
   const auto rows_left = [&] {
     int64_t rows = 0;
-    for (const lanes::LaneRange& range : pass.pass().Left()) rows += range.rows();
+    for (const lanes::LaneRange& range : pass.Left()) rows += range.rows();
     return rows;
   };
   EXPECT_EQ(rows_left(), 1000);

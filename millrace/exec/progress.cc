@@ -15,16 +15,15 @@ void Progress::EndLane(int64_t rows) {
   ends_.push_back((ends_.empty() ? 0 : ends_.back()) + rows);
 }
 
-std::vector<lanes::LaneRange> Progress::Left() const {
-  if (finished_) return {};
+std::vector<lanes::LaneRange> Progress::LeftAfter(int64_t position) const {
   // A lane that ended where the last batch did is finished, also without rows.
   const auto open =
-      static_cast<size_t>(std::ranges::upper_bound(ends_, taken_) - ends_.begin());
+      static_cast<size_t>(std::ranges::upper_bound(ends_, position) - ends_.begin());
   std::vector<lanes::LaneRange> left(lanes_.begin() + static_cast<int64_t>(open),
                                      lanes_.end());
   const int64_t begin = open == 0 ? 0 : ends_[open - 1];
   if (left.empty()) return left;
-  left.front().begin += taken_ - begin;
+  left.front().begin += position - begin;
   if (left.front().rows() == 0) left.erase(left.begin());
   return left;
 }

@@ -19,20 +19,13 @@ class Progress {
   // The next lane has given all its rows: so many, those left out before not counted.
   void EndLane(int64_t rows);
 
-  // So many rows were taken, in all. Requires: never less than before.
-  void Take(int64_t position) { taken_ = position; }
-
-  // The pass has ended; rows that fill no batch do not count as left.
-  void Finish() { finished_ = true; }
-
-  // What is left. A lane whose rows are not known ends at lanes::kRowsMax.
-  std::vector<lanes::LaneRange> Left() const;
+  // What is left once all up to a position was taken. A lane whose rows are not known
+  // ends at lanes::kRowsMax.
+  std::vector<lanes::LaneRange> LeftAfter(int64_t position) const;
 
  private:
   std::vector<lanes::LaneRange> lanes_;
   std::vector<int64_t> ends_;  // Position at which each ended lane ends.
-  int64_t taken_ = 0;
-  bool finished_ = false;
 };
 
 }  // namespace millrace::exec

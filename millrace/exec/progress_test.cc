@@ -18,13 +18,12 @@ using ::testing::IsEmpty;
 TEST(ProgressTest, AtFirstAllIsLeft) {
   const std::vector<LaneRange> lanes = {{.lane = 4, .begin = 2, .end = 10},
                                         {.lane = 5, .begin = 0, .end = 10}};
-  EXPECT_EQ(Progress(lanes).Left(), lanes);
+  EXPECT_EQ(Progress(lanes).LeftAfter(0), lanes);
 }
 
 TEST(ProgressTest, TakingMovesTheFirstLanesCursor) {
   Progress progress({{.lane = 4, .begin = 2, .end = 10}});
-  progress.Take(3);
-  EXPECT_THAT(progress.Left(),
+  EXPECT_THAT(progress.LeftAfter(3),
               ElementsAre(LaneRange{.lane = 4, .begin = 5, .end = 10}));
 }
 
@@ -34,16 +33,14 @@ TEST(ProgressTest, ABatchMayEndInsideALaterLane) {
                      {.lane = 2, .begin = 0, .end = 10}});
   progress.EndLane(10);
   progress.EndLane(10);
-  progress.Take(12);
-  EXPECT_THAT(progress.Left(),
+  EXPECT_THAT(progress.LeftAfter(12),
               ElementsAre(LaneRange{.lane = 1, .begin = 2, .end = 10},
                           LaneRange{.lane = 2, .begin = 0, .end = 10}));
 }
 
 TEST(ProgressTest, ALaneTakenWholeIsNotLeft) {
   Progress progress({{.lane = 0, .begin = 0, .end = 10}});
-  progress.Take(10);  // Before anybody said that the lane had ended.
-  EXPECT_THAT(progress.Left(), IsEmpty());
+  EXPECT_THAT(progress.LeftAfter(10), IsEmpty());
 }
 
 TEST(ProgressTest, LanesThatGaveNoRowsAreFinishedWithTheOneBefore) {
@@ -53,16 +50,7 @@ TEST(ProgressTest, LanesThatGaveNoRowsAreFinishedWithTheOneBefore) {
   Progress progress({unknown(0), unknown(1), unknown(2)});
   progress.EndLane(5);
   progress.EndLane(0);
-  progress.Take(5);
-  EXPECT_THAT(progress.Left(), ElementsAre(unknown(2)));
-}
-
-TEST(ProgressTest, AfterTheEndNothingIsLeftAlsoWhereRowsWereDropped) {
-  Progress progress({{.lane = 0, .begin = 0, .end = 10}});
-  progress.Take(8);
-  progress.EndLane(10);
-  progress.Finish();
-  EXPECT_THAT(progress.Left(), IsEmpty());
+  EXPECT_THAT(progress.LeftAfter(5), ElementsAre(unknown(2)));
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ namespace millrace::exec {
 namespace {
 
 constexpr size_t kGivenMax = 2;  // Blocks that wait for earlier ranges, per range.
+constexpr int64_t kTaskBytes = int64_t{256} << 10;  // Of rows that are computed.
 
 }  // namespace
 
@@ -94,12 +95,22 @@ absl::Status ReadStage::Work(Task& task) {
     task.reader = TRY(work_.source.Open(ranges_[task.ticket]));
   }
   if (task.fetches) return task.reader->Fetch();
+  if (work_.source.waits()) return ReadBlock(task);
+  int64_t bytes = 0;
+  while (!task.done && bytes < kTaskBytes) {
+    TRY(ReadBlock(task));
+    if (!task.done) bytes += task.out.back().bytes;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadStage::ReadBlock(Task& task) {
   std::optional<core::Block> block = TRY(task.reader->Next());
   task.done = !block.has_value();
   if (task.done || block->rows() == 0) return absl::OkStatus();
   task.out.push_back(Item::Of(*std::move(block)));
   meters_.AddInput(0, 0);
-  meters_.AddOutput(0, task.out[0].block.rows(), task.out[0].bytes);
+  meters_.AddOutput(0, task.out.back().block.rows(), task.out.back().bytes);
   return absl::OkStatus();
 }
 

@@ -63,6 +63,7 @@ class ReadStage final : public StageRun {
   bool MayWork(const Slot& slot, const Memory& memory, bool first) const;
   void OpenSlots();
   absl::Status Work(Task& task);
+  absl::Status ReadBlock(Task& task);
   absl::Status Named(const absl::Status& status) const;
   Slot::State StateAfter(const Task& task) const;
   void Flush();
