@@ -117,7 +117,8 @@ void Engine::Remove(PassRun& pass) {
 
 absl::StatusOr<std::unique_ptr<Iterator>> Engine::Open(
     const rewrite::Rewritten& pipeline, const ops::Library& library,
-    const PassOptions& options, const std::optional<lanes::State>& from) {
+    PassOptions options, const std::optional<lanes::State>& from) {
+  if (from) options.cut = from->cut;
   PassPlan plan = TRY(PlanPass(pipeline, library, options, pool_));
   lanes::State state;
   state.epoch = options.epoch;
@@ -130,8 +131,7 @@ absl::StatusOr<std::unique_ptr<Iterator>> Engine::Open(
   if (from) {
     TRY(lanes::Fits(*from, {.row_fingerprint = state.row_fingerprint,
                             .manifest_hash = state.manifest_hash,
-                            .seed = state.seed,
-                            .cut = state.cut}));
+                            .seed = state.seed}));
     rest = TRY(lanes::Resume(*from, plan.JoinedRows(), state.order));
     state.pass = from->pass;
   }

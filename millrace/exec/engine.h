@@ -58,7 +58,7 @@ class Engine {
   // Begins a pass, from a state where one is given. The library outlives the iterator.
   absl::StatusOr<std::unique_ptr<Iterator>> Open(
       const rewrite::Rewritten& pipeline, const ops::Library& library,
-      const PassOptions& options, const std::optional<lanes::State>& state = {});
+      PassOptions options, const std::optional<lanes::State>& state = {});
 
   const EngineOptions& options() const { return options_; }
 

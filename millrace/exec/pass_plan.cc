@@ -139,7 +139,12 @@ absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
                                     .epoch = options.epoch,
                                     .with_ids = with_ids});
   lanes::Manifest manifest = TRY(source->List());
-  const lanes::CutRecord cut = TRY(lanes::DecideCut(manifest, CutFactsOf(written)));
+  const bool began_without_counts = options.cut && !options.cut->counted;
+  if (!manifest.counted() || began_without_counts) {
+    manifest = lanes::WithoutCounts(std::move(manifest));
+  }
+  const lanes::CutRecord cut =
+      options.cut ? *options.cut : TRY(lanes::DecideCut(manifest, CutFactsOf(written)));
   lanes::LaneList lanes =
       TRY(lanes::LaneList::Cut(manifest, cut, ChunkKeyOf(written, options)));
   PassPlan plan = {.nodes = std::move(nodes),
@@ -150,8 +155,8 @@ absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
                    .with_ids = with_ids};
   plan.last_batching = LastBatching(plan.nodes);
   plan.join = JoinPlace(plan.nodes, plan.last_batching);
-  plan.counted =
-      std::all_of(plan.nodes.begin(), plan.nodes.begin() + plan.join, KeepsCount);
+  plan.counted = cut.counted && std::all_of(plan.nodes.begin(),
+                                            plan.nodes.begin() + plan.join, KeepsCount);
   return plan;
 }
 

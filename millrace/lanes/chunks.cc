@@ -52,17 +52,18 @@ ChunkTable::ChunkTable(const Manifest& manifest, const ChunkRule& rule) {
   CHECK_GE(rule.rows, 1);
   CHECK_GE(rule.bytes.count(), 1);
   splits_.reserve(manifest.splits.size());
+  const bool counted = manifest.counted();
   int64_t chunks_before = 0;
   for (const Split& split : manifest.splits) {
-    CHECK(split.rows.has_value()) << split.name;
     Entry entry{.chunk_end = chunks_before,
                 .run = 1,
-                .rows = *split.rows,
-                .seekable = split.seekable,
+                .rows = split.rows.value_or(kRowsMax),
+                .bytes = split.bytes,
+                .seekable = counted && split.seekable,
                 .hash = SplitHash(split),
                 .versioned_hash = VersionedSplitHash(split)};
     if (entry.rows > 0) {
-      entry.run = RunOf(split, rule);
+      entry.run = counted ? RunOf(split, rule) : entry.rows;
       entry.chunk_end += DivideUp(entry.rows, entry.run);
     }
     chunks_before = entry.chunk_end;

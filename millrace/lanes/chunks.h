@@ -43,14 +43,18 @@ ChunkRule ChooseChunkRule(const Manifest& manifest);
 class ChunkTable {
  public:
   // Chunks a source by a rule. A split without random access is one chunk, however
-  // long; a split without rows is none. Requires: counted(), Check found nothing, and
-  // both limits of the rule are at least 1.
+  // long; a split without rows is none. Where not all splits are counted each is one
+  // chunk, which ends at kRowsMax if its rows are not known. Requires: Check found
+  // nothing, and both limits of the rule are at least 1.
   ChunkTable(const Manifest& manifest, const ChunkRule& rule);
 
   int64_t chunks() const { return splits_.empty() ? 0 : splits_.back().chunk_end; }
 
   // Returns the rows of a chunk. Requires: 0 <= chunk < chunks().
   RowRange Rows(int64_t chunk) const;
+
+  // Returns the bytes of a split.
+  base::Bytes BytesOf(int64_t split) const { return splits_[split].bytes; }
 
   // Tells whether a chunk may be cut in two: whether its split is seekable.
   bool Divisible(const RowRange& rows) const { return splits_[rows.split].seekable; }
@@ -64,6 +68,7 @@ class ChunkTable {
     int64_t chunk_end = 0;  // Chunks up to the end of this split.
     int64_t run = 0;        // Rows per chunk, but for the last.
     int64_t rows = 0;
+    base::Bytes bytes;
     bool seekable = false;
     base::Hash128 hash;
     base::Hash128 versioned_hash;

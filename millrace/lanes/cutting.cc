@@ -31,8 +31,6 @@ constexpr base::Bytes kLaneBytesLeast = 64_MiB;
 constexpr int64_t kLanesWanted = 1000;
 constexpr int64_t kLanesMax = int64_t{1} << 20;  // Keeps memory small at 2^60 rows.
 
-constexpr char kNotCounted[] = "cutting lanes: the source has no row counts";
-
 int64_t DivideUp(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
 // Multiplies numbers that are not negative, saturating.
@@ -71,13 +69,35 @@ int64_t TargetRows(int64_t source_rows, base::Bytes source_bytes,
   return std::max(std::min(target, reduced), DivideUp(source_rows, kLanesMax));
 }
 
+// Bytes per lane where rows are not known. A shuffle window in bytes is not known
+// either, so lanes are as long as they may be where there is one.
+base::Bytes TargetBytes(base::Bytes source_bytes, const CutFacts& facts) {
+  if (facts.one_lane) return kSourceBytesMax;
+  if (facts.shuffle_window > 0) return kLaneBytesLeast;
+  const int64_t share = DivideUp(source_bytes.count(), kLanesWanted);
+  return base::Bytes(std::clamp<int64_t>(share, 1, kLaneBytesLeast.count()));
+}
+
+CutRecord RecordOfUncounted(const Manifest& manifest, const CutFacts& facts) {
+  return {.counted = false,
+          .shuffled = facts.shuffled,
+          .lane_bytes = TargetBytes(manifest.total_bytes(), facts)};
+}
+
 // A record can come from a file: its numbers are input like any other.
 absl::Status CheckRecord(const Manifest& manifest, const CutRecord& record) {
+  if (record.counted != manifest.counted()) {
+    return absl::InvalidArgumentError(
+        base::StrCat("cutting lanes: the record is of a source ",
+                     record.counted ? "with" : "without", " row counts; this one ",
+                     manifest.counted() ? "has" : "has not"));
+  }
   if (record.chunk.rows < 1 || record.chunk.bytes.count() < 1 || record.lane_rows < 1) {
     return absl::InvalidArgumentError(base::StrCat(
         "cutting lanes: absurd record: chunks of ", record.chunk.rows, " rows or ",
         record.chunk.bytes.count(), " bytes, lanes of ", record.lane_rows, " rows"));
   }
+  if (!record.counted) return absl::OkStatus();
   if (manifest.total_rows() / record.lane_rows > kLanesMax) {
     return absl::InvalidArgumentError(
         base::StrCat("cutting lanes: the record makes too many lanes, of ",
@@ -93,9 +113,7 @@ absl::StatusOr<CutRecord> DecideCut(const Manifest& manifest, const CutFacts& fa
   TRY(CheckFact("batch size", facts.batch_rows));
   TRY(CheckFact("shuffle window", facts.shuffle_window));
   TRY(CheckFact("number of buckets", facts.buckets));
-  if (!manifest.counted()) {
-    return absl::UnimplementedError(kNotCounted);
-  }
+  if (!manifest.counted()) return RecordOfUncounted(manifest, facts);
   CutRecord record;
   record.shuffled = facts.shuffled;
   record.chunk = ChooseChunkRule(manifest);
@@ -116,9 +134,6 @@ absl::StatusOr<LaneList> LaneList::Cut(const Manifest& manifest,
                                        const CutRecord& record,
                                        const base::RandomKey& key) {
   TRY(Check(manifest));
-  if (!record.counted || !manifest.counted()) {
-    return absl::UnimplementedError(kNotCounted);
-  }
   TRY(CheckRecord(manifest, record));
   ChunkTable chunks(manifest, record.chunk);
   if (chunks.chunks() > kChunksWanted + std::ssize(manifest.splits)) {
@@ -133,13 +148,29 @@ LaneList::LaneList(ChunkTable chunks, const CutRecord& record,
     : chunks_(std::move(chunks)),
       shuffled_(record.shuffled),
       permutation_(chunks_.chunks(), key) {
-  CutAll(record);
+  if (record.counted) {
+    CutByRows(record);
+  } else {
+    CutByBytes(record);
+  }
+}
+
+// A lane ends with the split that gives it its bytes.
+void LaneList::CutByBytes(const CutRecord& record) {
+  starts_.push_back({});
+  base::Bytes bytes;
+  for (int64_t place = 0; place < chunks_.chunks(); ++place) {
+    bytes += chunks_.BytesOf(ChunkAt(place).split);
+    if (bytes < record.lane_bytes && place + 1 < chunks_.chunks()) continue;
+    EndLane(kRowsMax, {place + 1, 0});
+    bytes = base::Bytes();
+  }
 }
 
 // Fills lanes one after another. A lane ends as soon as it has its rows: inside a
 // divisible chunk where ends are exact, or where what is left of the chunk would be
 // more than a whole lane; else with the chunk.
-void LaneList::CutAll(const CutRecord& record) {
+void LaneList::CutByRows(const CutRecord& record) {
   starts_.push_back({});
   int64_t rows = 0;  // Of the lane being filled.
   for (int64_t place = 0; place < chunks_.chunks(); ++place) {

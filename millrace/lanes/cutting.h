@@ -1,8 +1,8 @@
-// Cutting: how a pass over a counted source falls into lanes. Two steps: DecideCut
-// makes a few numbers from pipeline and manifest, once per job (they are kept in its
-// state, so that loading cuts the same way); LaneList applies them to one pass. When
-// the user shuffles, the chunks are permuted by the pass's key; runs of them become
-// lanes.
+// Cutting: how a pass over a source falls into lanes. Two steps: DecideCut makes a few
+// numbers from pipeline and manifest, once per job (they are kept in its state, so that
+// loading cuts the same way); LaneList applies them to one pass. When the user
+// shuffles, the chunks are permuted by the pass's key; runs of them become lanes: by
+// rows where these are known, else by bytes.
 //
 //   CutRecord record = TRY(DecideCut(manifest, facts));
 //   LaneList lanes = TRY(LaneList::Cut(manifest, record, {seed, epoch, call}));
@@ -17,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "millrace/base/bytes.h"
 #include "millrace/base/hash.h"
 #include "millrace/base/permutation.h"
 #include "millrace/base/random.h"
@@ -42,12 +43,12 @@ struct CutRecord {
   ChunkRule chunk = {};     // How splits are cut into chunks.
   int64_t lane_rows = 1;    // Rows a lane gets, or a little more.
   bool exact_ends = false;  // Divisible chunks are cut so that a lane gets just that.
+  base::Bytes lane_bytes = {};  // The same where rows are not known; 0 where they are.
 
   bool operator==(const CutRecord&) const = default;
 };
 
-// Decides how to cut. Fails for absurd numbers, naming them, and for a source that is
-// not counted.
+// Decides how to cut. Fails for absurd numbers, naming them.
 absl::StatusOr<CutRecord> DecideCut(const Manifest& manifest, const CutFacts& facts);
 
 // The lanes of one pass.
@@ -59,7 +60,7 @@ class LaneList {
 
   int64_t size() const { return std::ssize(rows_); }
 
-  // The rows of each lane, all at least 1.
+  // The rows of each lane, all at least 1; kRowsMax where they are not known.
   const std::vector<int64_t>& lane_rows() const { return rows_; }
 
   // Lists a lane's rows: one range for each chunk, in order, costing O(chunks of the
@@ -83,7 +84,8 @@ class LaneList {
 
   LaneList(ChunkTable chunks, const CutRecord& record, const base::RandomKey& key);
 
-  void CutAll(const CutRecord& record);
+  void CutByRows(const CutRecord& record);
+  void CutByBytes(const CutRecord& record);
   void EndLane(int64_t rows, Start next);
   RowRange ChunkAt(int64_t place) const;
 

@@ -17,6 +17,7 @@
 #include "millrace/base/permutation.h"
 #include "millrace/base/random.h"
 #include "millrace/base/status_matchers.h"
+#include "millrace/base/text.h"
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/manifest.h"
 
@@ -178,11 +179,59 @@ TEST(CuttingTest, RefusesAbsurdFacts) {
 
 TEST(CuttingTest, RefusesSourcesItCannotCut) {
   const Manifest absurd{{MakeSplit("a", 0, -1)}};
-  const Manifest uncounted{{MakeSplit("a", 0, std::nullopt)}};
   EXPECT_THAT(DecideCut(absurd, {}), StatusIs(StatusCode::kInvalidArgument));
-  EXPECT_THAT(DecideCut(uncounted, {}), StatusIs(StatusCode::kUnimplemented));
   EXPECT_THAT(LaneList::Cut(absurd, {}, kKey), StatusIs(StatusCode::kInvalidArgument));
-  EXPECT_THAT(LaneList::Cut(uncounted, {}, kKey), StatusIs(StatusCode::kUnimplemented));
+}
+
+// So many splits of these bytes each, whose rows nobody knows.
+Manifest Uncounted(int64_t splits, int64_t bytes) {
+  Manifest manifest;
+  for (int64_t i = 0; i < splits; ++i) {
+    manifest.splits.push_back(MakeSplit(base::StrCat("s", i), bytes, std::nullopt));
+  }
+  return manifest;
+}
+
+TEST(CuttingTest, SourcesWithoutCountsAreCutByBytesAtTheEndsOfSplits) {
+  const Manifest manifest = Uncounted(10'000, 1 << 20);
+  const CutRecord record = *DecideCut(manifest, {.batch_rows = 32});
+  EXPECT_FALSE(record.counted);
+  const LaneList lanes = *LaneList::Cut(manifest, record, kKey);
+  EXPECT_EQ(lanes.size(), 910);  // 10.5 MB each, rounded up to eleven splits.
+  EXPECT_EQ(lanes.lane_rows()[0], kRowsMax);
+  EXPECT_EQ(lanes.Content(0).size(), 11U);
+  EXPECT_EQ(lanes.Content(0)[1], (RowRange{1, 0, kRowsMax}));
+  EXPECT_EQ(lanes.Content(909).back(), (RowRange{9999, 0, kRowsMax}));
+}
+
+TEST(CuttingTest, EverySplitWithoutCountsIsInOneLane) {
+  for (const bool shuffled : {false, true}) {
+    const Manifest manifest = Uncounted(321, 5 << 20);
+    const CutRecord record = *DecideCut(
+        manifest, {.shuffle_window = shuffled ? 1000 : 0, .shuffled = shuffled});
+    const LaneList lanes = *LaneList::Cut(manifest, record, kKey);
+    std::set<int64_t> splits;
+    for (int64_t lane = 0; lane < lanes.size(); ++lane) {
+      for (const RowRange& rows : lanes.Content(lane)) splits.insert(rows.split);
+    }
+    EXPECT_EQ(splits.size(), 321U);
+    EXPECT_EQ(lanes.Content(0)[0].split == 0, !shuffled);
+    EXPECT_EQ(lanes.size(), shuffled ? 25 : 321);  // Of 64 MiB: 13 splits.
+  }
+}
+
+TEST(CuttingTest, APassThatMustBeOneLaneIsOne) {
+  const Manifest manifest = Uncounted(321, 5 << 20);
+  const CutRecord record = *DecideCut(manifest, {.one_lane = true});
+  EXPECT_EQ(LaneList::Cut(manifest, record, kKey)->size(), 1);
+  const CutRecord counted = *DecideCut(Range(1'000'000), {.one_lane = true});
+  EXPECT_EQ(LaneList::Cut(Range(1'000'000), counted, kKey)->size(), 1);
+}
+
+TEST(CuttingTest, ARecordOfACountedSourceFitsNoOther) {
+  const CutRecord counted = *DecideCut(Range(5), {});
+  EXPECT_THAT(LaneList::Cut(Uncounted(3, 9), counted, kKey),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("with row counts")));
 }
 
 TEST(CuttingTest, RefusesAbsurdRecords) {

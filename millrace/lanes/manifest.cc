@@ -78,6 +78,14 @@ base::Bytes Manifest::total_bytes() const {
   return bytes;
 }
 
+Manifest WithoutCounts(Manifest manifest) {
+  for (Split& split : manifest.splits) {
+    split.rows.reset();
+    split.seekable = false;
+  }
+  return manifest;
+}
+
 absl::Status Check(const Manifest& manifest, int64_t splits_max) {
   if (std::ssize(manifest.splits) > splits_max) {
     return absl::InvalidArgumentError(

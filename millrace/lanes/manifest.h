@@ -49,6 +49,10 @@ struct Manifest {
   bool operator==(const Manifest&) const = default;
 };
 
+// The same without counts: how a source is seen where not all of its splits tell their
+// rows, or where a job began without knowing them.
+Manifest WithoutCounts(Manifest manifest);
+
 // Finds absurd counts, sizes and names; the error names the split.
 absl::Status Check(const Manifest& manifest, int64_t splits_max = kSplitsMax);
 

@@ -185,14 +185,20 @@ absl::Status SameCut(const CutRecord& state, const CutRecord& job) {
   TRY(Same("bytes per chunk", number(state.chunk.bytes.count()),
            number(job.chunk.bytes.count())));
   TRY(Same("rows per lane", number(state.lane_rows), number(job.lane_rows)));
+  TRY(Same("bytes per lane", number(state.lane_bytes.count()),
+           number(job.lane_bytes.count())));
   return Same("exact lane ends", YesNo(state.exact_ends), YesNo(job.exact_ends));
 }
 
 std::string ToString(const CutRecord& cut) {
-  return base::StrCat(
-      "chunks of ", cut.chunk.rows, " rows or ", cut.chunk.bytes.count(),
-      " bytes, lanes of ", cut.lane_rows, cut.exact_ends ? " rows exactly" : " rows",
-      cut.shuffled ? ", shuffled" : "", cut.counted ? ", counted" : ", not counted");
+  if (!cut.counted) {
+    return base::StrCat("lanes of ", cut.lane_bytes.count(), " bytes",
+                        cut.shuffled ? ", shuffled" : "", ", not counted");
+  }
+  return base::StrCat("chunks of ", cut.chunk.rows, " rows or ",
+                      cut.chunk.bytes.count(), " bytes, lanes of ", cut.lane_rows,
+                      cut.exact_ends ? " rows exactly" : " rows",
+                      cut.shuffled ? ", shuffled" : "", ", counted");
 }
 
 }  // namespace
