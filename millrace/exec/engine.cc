@@ -131,7 +131,8 @@ absl::StatusOr<std::unique_ptr<Iterator>> Engine::Open(
   if (from) {
     TRY(lanes::Fits(*from, {.row_fingerprint = state.row_fingerprint,
                             .manifest_hash = state.manifest_hash,
-                            .seed = state.seed}));
+                            .seed = state.seed,
+                            .cut = {}}));
     rest = TRY(lanes::Resume(*from, plan.JoinedRows(), state.order));
     state.pass = from->pass;
   }

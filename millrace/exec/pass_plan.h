@@ -26,6 +26,7 @@ namespace millrace::exec {
 struct PassOptions {
   uint64_t seed = 0;   // Of the job, for operators without a seed of their own.
   uint64_t epoch = 0;  // Enters every draw.
+  std::optional<lanes::CutRecord> cut = {};  // Of the state to go on from.
   bool with_ids =
       false;  // Blocks are to have identities, also where no draw needs them.
 };

@@ -197,11 +197,11 @@ TEST(CuttingTest, SourcesWithoutCountsAreCutByBytesAtTheEndsOfSplits) {
   const CutRecord record = *DecideCut(manifest, {.batch_rows = 32});
   EXPECT_FALSE(record.counted);
   const LaneList lanes = *LaneList::Cut(manifest, record, kKey);
-  EXPECT_EQ(lanes.size(), 910);  // 10.5 MB each, rounded up to eleven splits.
+  EXPECT_EQ(lanes.size(), 1000);
   EXPECT_EQ(lanes.lane_rows()[0], kRowsMax);
-  EXPECT_EQ(lanes.Content(0).size(), 11U);
+  EXPECT_EQ(lanes.Content(0).size(), 10U);
   EXPECT_EQ(lanes.Content(0)[1], (RowRange{1, 0, kRowsMax}));
-  EXPECT_EQ(lanes.Content(909).back(), (RowRange{9999, 0, kRowsMax}));
+  EXPECT_EQ(lanes.Content(999).back(), (RowRange{9999, 0, kRowsMax}));
 }
 
 TEST(CuttingTest, EverySplitWithoutCountsIsInOneLane) {
