@@ -195,6 +195,12 @@ int64_t Block::content_bytes() const {
   return bytes;
 }
 
+absl::StatusOr<Block> Block::Aligned(Pool& pool) const {
+  Block aligned = *this;
+  for (Column& column : aligned.columns_) column = TRY(core::Aligned(column, pool));
+  return aligned;
+}
+
 void Block::LeaveBudget() const {
   for (const Column& column : columns_) column.LeaveBudget();
   if (ids_) ids_->LeaveBudget();

@@ -72,6 +72,9 @@ class Block {
   // Makes rows stackable: every field of one shape. An error names the field.
   absl::StatusOr<Block> ToUniform(Pool& pool) const;
 
+  // Makes the values of every dense field begin at a multiple of kAlignment.
+  absl::StatusOr<Block> Aligned(Pool& pool) const;
+
   // Bytes of content in the fields, shared or not.
   int64_t content_bytes() const;
 

@@ -46,4 +46,11 @@ Buffer Buffer::Slice(int64_t offset, int64_t size) const {
   return part;
 }
 
+Buffer Buffer::JoinedWith(const Buffer& next) const {
+  CHECK(Precedes(next));
+  Buffer both = *this;
+  both.size_ += next.size_;
+  return both;
+}
+
 }  // namespace millrace::core

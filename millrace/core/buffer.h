@@ -55,6 +55,15 @@ class Buffer {
   // Gives a part, without a copy. Requires: it lies inside.
   Buffer Slice(int64_t offset, int64_t size) const;
 
+  // Tells whether the other begins right where this ends, in the same memory.
+  bool Precedes(const Buffer& next) const {
+    return storage_ != nullptr && storage_ == next.storage_ &&
+           data_ + size_ == next.data_;
+  }
+
+  // Gives both as one, without a copy. Requires: Precedes(next).
+  Buffer JoinedWith(const Buffer& next) const;
+
   // The bytes as values of one type. Requires: whole values, aligned.
   template <typename T>
   absl::Span<const T> As() const {

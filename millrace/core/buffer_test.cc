@@ -132,5 +132,17 @@ TEST(BufferTest, ValuesMustBeWholeAndAligned) {
   EXPECT_DEATH((void)buffer.Slice(1, 4).As<int32_t>(), "alignof");
 }
 
+TEST(BufferTest, PartsThatLieSideBySideJoin) {
+  const Buffer whole = *HeapPool().Allocate(64);
+  const Buffer first = whole.Slice(0, 10);
+  const Buffer second = whole.Slice(10, 54);
+  ASSERT_TRUE(first.Precedes(second));
+  EXPECT_EQ(first.JoinedWith(second).data(), whole.data());
+  EXPECT_EQ(first.JoinedWith(second).size(), 64);
+  EXPECT_FALSE(second.Precedes(first));
+  EXPECT_FALSE(first.Precedes(whole.Slice(11, 3)));
+  EXPECT_FALSE(Buffer().Precedes(Buffer()));
+}
+
 }  // namespace
 }  // namespace millrace::core

@@ -223,6 +223,21 @@ absl::StatusOr<Column> DenseFromRows(DType dtype, const Tensors& rows, Pool& poo
   return Column::Dense(dtype, count, rows[0].shape(), std::move(values));
 }
 
+// Columns that lie side by side in one piece of memory, as parts of a batch do that
+// were written there, are joined without a copy.
+std::optional<Column> JoinInPlace(absl::Span<const Column> columns) {
+  if (!AllDenseAlike(columns)) return std::nullopt;
+  Buffer values = columns[0].values();
+  int64_t rows = columns[0].rows();
+  for (const Column& column : columns.subspan(1)) {
+    if (!values.Precedes(column.values())) return std::nullopt;
+    values = values.JoinedWith(column.values());
+    rows += column.rows();
+  }
+  return Column::Dense(columns[0].dtype(), rows, *columns[0].row_shape(),
+                       std::move(values));
+}
+
 }  // namespace
 
 absl::StatusOr<Column> Concatenate(absl::Span<const Column> columns, Pool& pool) {
@@ -230,6 +245,7 @@ absl::StatusOr<Column> Concatenate(absl::Span<const Column> columns, Pool& pool)
   const std::vector<Column> sources = WithRows(columns);
   if (sources.empty()) return columns[0];
   if (sources.size() == 1) return sources[0];
+  if (std::optional<Column> joined = JoinInPlace(sources)) return *std::move(joined);
   Runs runs;
   for (size_t i = 0; i < sources.size(); ++i) {
     runs.push_back({static_cast<int32_t>(i), {0, sources[i].rows()}});
@@ -278,6 +294,14 @@ absl::StatusOr<Column> ToUniform(const Column& column, Pool& pool) {
                      " and ", rows.back().shape().ToString()));
   }
   return FromRows(column.dtype(), std::move(rows), pool);
+}
+
+absl::StatusOr<Column> Aligned(const Column& column, Pool& pool) {
+  if (!column.IsDense() || column.rows() == 0) return column;
+  const Buffer& values = column.values();
+  if (reinterpret_cast<uintptr_t>(values.data()) % kAlignment == 0) return column;
+  return Column::Dense(column.dtype(), column.rows(), *column.row_shape(),
+                       TRY(CopyBytes(values.data(), values.size(), pool)));
 }
 
 }  // namespace millrace::core

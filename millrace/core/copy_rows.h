@@ -43,4 +43,8 @@ absl::StatusOr<Column> FromRows(DType dtype, Tensors rows, Pool& pool);
 // layout is fixed. An error naming two shapes that differ.
 absl::StatusOr<Column> ToUniform(const Column& column, Pool& pool);
 
+// Gives a dense column whose values begin where frameworks want them to, at a multiple
+// of kAlignment: the column itself where they do, and where it is not dense.
+absl::StatusOr<Column> Aligned(const Column& column, Pool& pool);
+
 }  // namespace millrace::core

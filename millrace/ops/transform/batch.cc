@@ -69,7 +69,8 @@ class Batch final : public Operator {
                             "batch needs rows of one shape; use padded_batch or "
                             "ragged_batch, or make them equal in a map before");
     }
-    return out.Emit(uniform->Stack(uniform->rows()));
+    const core::Block aligned = TRY(uniform->Aligned(lane_.pool));
+    return out.Emit(aligned.Stack(aligned.rows()));
   }
 
   const BatchArgs args_;

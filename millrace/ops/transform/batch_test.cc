@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/status_matchers.h"
+#include "millrace/core/allocator.h"
 #include "millrace/core/block.h"
 #include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
@@ -125,6 +126,26 @@ TEST(BatchTest, RefusesSizesThatMakeNoSense) {
   EXPECT_THAT(ErrorOf("batch(%0, size=0)"), HasSubstr("must be at least 1"));
   EXPECT_THAT(ErrorOf("batch(%0)"), HasSubstr("argument size is missing"));
   EXPECT_THAT(ErrorOf("batch(%0, size=true)"), HasSubstr("must be an integer"));
+}
+
+TEST(BatchTest, ValuesBeginWhereFrameworksWantThem) {
+  SingleOperator batch("batch(%0, size=3)");  // 24 bytes each.
+  ASSERT_THAT(batch.Push(Numbers(0, 300)), base::IsOk());
+  ASSERT_EQ(batch.out().blocks.size(), 100U);
+  for (const core::Block& block : batch.out().blocks) {
+    const auto* const values = block.columns()[0].values().data();
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(values) % core::kAlignment, 0U);
+  }
+}
+
+TEST(BatchTest, RowsThatLieSideBySideAreNotCopied) {
+  SingleOperator batch("batch(%0, size=64)");
+  const core::Block rows = Numbers(0, 64);
+  for (int64_t at = 0; at < 64; at += 8) {
+    ASSERT_THAT(batch.Push(rows.Slice(at, 8)), base::IsOk());
+  }
+  EXPECT_EQ(batch.out().blocks[0].columns()[0].values().data(),
+            rows.columns()[0].values().data());
 }
 
 }  // namespace
