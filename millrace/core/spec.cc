@@ -12,6 +12,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 
@@ -99,6 +100,18 @@ const FieldSpec* Spec::Find(std::string_view name) const {
 Spec Spec::Stacked(int64_t size) const {
   std::vector<FieldSpec> fields = fields_;
   for (FieldSpec& field : fields) field.shape = field.shape.WithLeading(size);
+  return Spec(std::move(fields));
+}
+
+absl::StatusOr<Spec> Spec::Unstacked() const {
+  std::vector<FieldSpec> fields = fields_;
+  for (FieldSpec& field : fields) {
+    if (field.shape.is_scalar()) {
+      return absl::InvalidArgumentError(base::StrCat(
+          "field ", field.name, " has no leading axis: these rows are no batches"));
+    }
+    field.shape = field.shape.WithoutLeading();
+  }
   return Spec(std::move(fields));
 }
 

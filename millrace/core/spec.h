@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
@@ -39,6 +40,10 @@ class Spec {
 
   // The spec of batches of such rows: every field has one axis more, in front.
   Spec Stacked(int64_t size) const;
+
+  // The spec of the rows that such batches are made of. An error names a field without
+  // a leading axis.
+  absl::StatusOr<Spec> Unstacked() const;
 
   // "{value: int64, image: uint8[?, ?, 3]}".
   std::string ToString() const;

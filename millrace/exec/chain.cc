@@ -50,10 +50,15 @@ class Chain::Output final : public ops::Emitter {
 };
 
 Chain::Chain(const PassPlan& plan, const Stage& stage, const ops::Library& library,
-             const ops::LaneContext& lane, Meters& meters)
-    : plan_(plan), stage_(stage), meters_(meters), finishing_(stage.first) {
+             const ops::LaneContext& context, int64_t lane, Meters& meters)
+    : plan_(plan),
+      stage_(stage),
+      meters_(meters),
+      lane_number_(lane),
+      finishing_(stage.first) {
   for (int place = stage.first; place <= stage.last; ++place) {
-    operators_.push_back(library.Make(plan.nodes[place], lane));
+    operators_.push_back(
+        library.Make(plan.nodes[place], plan.ContextAt(place, lane, context)));
     outputs_.push_back(std::make_unique<Output>(this, place));
   }
 }

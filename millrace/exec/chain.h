@@ -26,11 +26,11 @@ using Tails = std::map<int64_t, core::Block>;
 
 class Chain {
  public:
-  // Makes fresh operators. Everything must outlive the chain.
+  // Makes fresh operators, for this lane. Everything must outlive the chain.
   Chain(const PassPlan& plan, const Stage& stage, const ops::Library& library,
-        const ops::LaneContext& lane, Meters& meters);
+        const ops::LaneContext& context, int64_t lane, Meters& meters);
 
-  // Errors name this lane from now on.
+  // Works on another lane from now on. Requires: only row-wise operators.
   void SetLane(int64_t number) { lane_number_ = number; }
 
   // Runs the next rows of the lane through all operators.
@@ -67,7 +67,7 @@ class Chain {
   const PassPlan& plan_;
   const Stage stage_;
   Meters& meters_;
-  int64_t lane_number_ = 0;
+  int64_t lane_number_;
   std::vector<std::unique_ptr<ops::Operator>> operators_;
   std::vector<std::unique_ptr<ops::Emitter>> outputs_;  // One of each operator.
   std::vector<core::Block> collected_;

@@ -127,13 +127,13 @@ absl::StatusOr<std::unique_ptr<Iterator>> Engine::Open(
   state.manifest_hash = lanes::ContentHash(plan.manifest);
   state.cut = plan.cut;
   state.lanes = plan.lanes.size();
-  lanes::Rest rest = lanes::DealAll(plan.JoinedRows(), 1);
+  lanes::Rest rest = lanes::DealAll(plan.joined_rows, 1);
   if (from) {
     TRY(lanes::Fits(*from, {.row_fingerprint = state.row_fingerprint,
                             .manifest_hash = state.manifest_hash,
                             .seed = state.seed,
                             .cut = {}}));
-    rest = TRY(lanes::Resume(*from, plan.JoinedRows(), state.order));
+    rest = TRY(lanes::Resume(*from, plan.joined_rows, state.order));
     state.pass = from->pass;
   }
   return std::unique_ptr<Iterator>(new Iterator(

@@ -34,7 +34,7 @@ class InOrderStageTest : public ::testing::Test {
     return std::make_unique<InOrderStage>(
         std::make_unique<Chain>(plan_, Stage{Stage::Kind::kInOrder, 1, 1},
                                 ops::DefaultLibrary(), ops::SingleOperator::TestLane(),
-                                meters_),
+                                0, meters_),
         [this](Carry carry, int64_t rows) {
           carry_ = std::move(carry);
           rows_ = rows;

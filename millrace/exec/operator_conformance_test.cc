@@ -56,6 +56,14 @@ std::map<std::string, std::string> Examples() {
       {"filter", "filter(%0, predicate={.value % 7 < 3 or uniform(0.0, 1.0) < 0.2})"},
       {"shuffle", "shuffle(%0, window=60)"},
       {"batch", "batch(%0, size=17)"},
+      {"unbatch", "unbatch(%0)"},
+      {"take", "take(%0, count=777)"},
+      {"skip", "skip(%0, count=333)"},
+      {"shard", "shard(%0, shards=7, index=3)"},
+      {"enumerate", "enumerate(%0)"},
+      {"select", "select(%0, fields=[\"value\"])"},
+      {"drop", "drop(%0, fields=[])"},
+      {"rename", "rename(%0, from=[\"value\"], to=[\"x\"])"},
   };
 }
 
@@ -71,13 +79,18 @@ TEST(OperatorConformanceTest, EveryOperatorHasAnExample) {
 
 TEST(OperatorConformanceTest, WhatComesOutDoesNotDependOnHowRowsWereCutIntoBlocks) {
   const core::Block rows = Joined(MustRun("%0 = range(stop=1000)", {.with_ids = true}));
+  const core::Block batched = rows.Stack(4);
   for (const auto& [name, example] : Examples()) {
     if (name == "range") continue;
-    const ir::Pipeline node =
-        MustParse(base::StrCat("%0 = range(stop=1000)\n%1 = ", example));
-    const Collector whole = RunInBlocks(node, rows, 1000);
+    const bool batches = name == "unbatch";
+    const core::Block& input = batches ? batched : rows;
+    const ir::Pipeline node = MustParse(
+        batches ? base::StrCat("%0 = range(stop=1000)\n%1 = batch(%0, size=4)\n%2 = ",
+                               "unbatch(%1)")
+                : base::StrCat("%0 = range(stop=1000)\n%1 = ", example));
+    const Collector whole = RunInBlocks(node, input, 1000);
     for (const int64_t size : {1, 7, 64, 999}) {
-      const Collector cut = RunInBlocks(node, rows, size);
+      const Collector cut = RunInBlocks(node, input, size);
       EXPECT_TRUE(core::SameRows(Joined(whole.blocks), Joined(cut.blocks)))
           << name << " in blocks of " << size;
       EXPECT_TRUE(core::SameRows(whole.tail, cut.tail)) << name;
@@ -87,9 +100,10 @@ TEST(OperatorConformanceTest, WhatComesOutDoesNotDependOnHowRowsWereCutIntoBlock
 
 TEST(OperatorConformanceTest, ASourceGivesTheSameRowsHoweverTheyAreAskedFor) {
   for (const auto& [name, example] : Examples()) {
-    const ir::Pipeline node =
-        MustParse(base::StrCat("%0 = range(stop=1)\n%1 = ", example));
-    if (!node.schema().traits.source) continue;
+    const ir::OperatorSchema* schema =
+        *ops::DefaultLibrary().catalog().FindOperator(name);
+    if (!schema->traits.source) continue;
+    const ir::Pipeline node = MustParse(base::StrCat("%0 = ", example));
     const auto source =
         ops::DefaultLibrary().MakeSource(node, {.pool = core::HeapPool()});
     const std::vector<core::Block> whole = *ops::ReadAll(*source, {0, 0, 1000});

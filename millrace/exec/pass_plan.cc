@@ -82,14 +82,36 @@ bool NeedsIds(const ir::Pipeline& node) {
   return draws || node.spec().fields().empty();
 }
 
-}  // namespace
-
-std::vector<int64_t> PassPlan::JoinedRows() const {
-  if (counted) return lanes.lane_rows();
-  return std::vector<int64_t>(lanes.size(), lanes::kRowsMax);
+// Follows the rows of each lane through the operators, as far as they are known.
+void CountLanes(PassPlan& plan) {
+  std::vector<int64_t> rows = plan.lanes.lane_rows();
+  bool known = plan.cut.counted;
+  for (int place = 1; place < plan.join; ++place) {
+    const ir::Pipeline& node = plan.nodes[place];
+    known = known && (node.schema().traits.positional || KeepsCount(node));
+    if (!known || !node.schema().traits.positional) continue;
+    std::vector<int64_t>& first = plan.first_rows[place];
+    int64_t before = 0;
+    for (int64_t& lane_rows : rows) {
+      first.push_back(before);
+      before += lane_rows;
+      lane_rows = node.schema().count_of_run(node.arguments(), first.back(), lane_rows);
+    }
+  }
+  if (!known) rows.assign(rows.size(), lanes::kRowsMax);
+  plan.joined_rows = std::move(rows);
 }
 
-lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes) {
+}  // namespace
+
+ops::LaneContext PassPlan::ContextAt(int place, int64_t lane,
+                                     ops::LaneContext context) const {
+  const auto found = first_rows.find(place);
+  if (found != first_rows.end()) context.first_row = found->second[lane];
+  return context;
+}
+
+lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted) {
   lanes::CutFacts facts;
   int64_t rows_per_row = 1;  // Rows of the source in a row at this place.
   for (const ir::Pipeline& node : nodes) {
@@ -106,7 +128,9 @@ lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes) {
       facts.shuffle_window =
           std::max(facts.shuffle_window, Times(window, rows_per_row));
     }
-    facts.one_lane = facts.one_lane || traits.across_lanes;
+    facts.one_lane =
+        facts.one_lane || traits.across_lanes || (traits.positional && !counted);
+    counted = counted && (traits.positional || KeepsCount(node));
   }
   const int last_batching = LastBatching(nodes);
   const bool mixes_batches =
@@ -144,7 +168,9 @@ absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
     manifest = lanes::WithoutCounts(std::move(manifest));
   }
   const lanes::CutRecord cut =
-      options.cut ? *options.cut : TRY(lanes::DecideCut(manifest, CutFactsOf(written)));
+      options.cut
+          ? *options.cut
+          : TRY(lanes::DecideCut(manifest, CutFactsOf(written, manifest.counted())));
   lanes::LaneList lanes =
       TRY(lanes::LaneList::Cut(manifest, cut, ChunkKeyOf(written, options)));
   PassPlan plan = {.nodes = std::move(nodes),
@@ -155,8 +181,7 @@ absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
                    .with_ids = with_ids};
   plan.last_batching = LastBatching(plan.nodes);
   plan.join = JoinPlace(plan.nodes, plan.last_batching);
-  plan.counted = cut.counted && std::all_of(plan.nodes.begin(),
-                                            plan.nodes.begin() + plan.join, KeepsCount);
+  CountLanes(plan);
   return plan;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/ops/library.h"
+#include "millrace/ops/operator.h"
 #include "millrace/ops/source.h"
 #include "millrace/rewrite/rewrite.h"
 
@@ -41,13 +43,18 @@ struct PassPlan {
   int last_batching = -1;  // Place of the last batching operator; -1 without one.
   int join = 0;            // Place whose input is counted, and where lanes are joined:
                            // that of the last batching operator, or behind them all.
-  bool counted = false;    // Rows that enter there are as many as are read.
   bool with_ids = false;   // Somebody needs identities.
   int64_t lane_bytes = 0;  // About what an open lane holds.
 
   // The rows that come to the joining place from each lane; lanes::kRowsMax where that
   // is not known.
-  std::vector<int64_t> JoinedRows() const;
+  std::vector<int64_t> joined_rows = {};
+
+  // Of positional operators, by place: the rows that come before each lane.
+  std::map<int, std::vector<int64_t>> first_rows = {};
+
+  // What the operator at a place may know of a lane, besides what all know.
+  ops::LaneContext ContextAt(int place, int64_t lane, ops::LaneContext context) const;
 };
 
 // Lists and cuts a pass, to be read into the pool. Unimplemented when the pipeline is
@@ -57,8 +64,8 @@ absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
                                   const PassOptions& options,
                                   core::Pool& pool = core::HeapPool());
 
-// What the operators say about their lanes.
-lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes);
+// What the operators say about their lanes. `counted`: the source knows its rows.
+lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted);
 
 // What the chunks of the pass are permuted with: the first shuffle's seed and number.
 base::RandomKey ChunkKeyOf(const std::vector<ir::Pipeline>& nodes,

@@ -18,7 +18,7 @@ namespace millrace::exec {
 namespace {
 
 lanes::CutFacts FactsOf(std::string_view text) {
-  return CutFactsOf(MustParse(text).Nodes());
+  return CutFactsOf(MustParse(text).Nodes(), true);
 }
 
 TEST(PassPlanTest, KnowsRowsPerBatchThroughAllBatching) {

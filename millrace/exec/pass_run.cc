@@ -165,8 +165,7 @@ class PassRun::Lane final : public Sink {
         break;
     }
     auto chain = std::make_unique<Chain>(pass_.plan_, stage, place.library, Context(),
-                                         place.meters);
-    chain->SetLane(range_.lane);
+                                         range_.lane, place.meters);
     InOrderStage::Joined joined;
     const bool joins = stage.first == pass_.plan_.join;
     if (joins) {
@@ -290,7 +289,7 @@ RowWiseWork& PassRun::WorkOf(const Stage& stage) {
       .pool = place_.pool, .seed = options_.seed, .epoch = options_.epoch, .lane = {}};
   for (int thread = 0; thread < place_.threads; ++thread) {
     found->second.chains.push_back(
-        std::make_unique<Chain>(plan_, stage, place_.library, lane, place_.meters));
+        std::make_unique<Chain>(plan_, stage, place_.library, lane, 0, place_.meters));
   }
   return found->second;
 }

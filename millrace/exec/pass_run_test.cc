@@ -50,7 +50,7 @@ class SimulatedPass {
                .memory = memory_,
                .meters = meters_,
                .threads = kThreads},
-              lanes::DealAll(plan_.JoinedRows(), 1).tracks[0].lanes),
+              lanes::DealAll(plan_.joined_rows, 1).tracks[0].lanes),
         draw_(base::RandomKey(seed, 0, 0), {}) {}
 
   ~SimulatedPass() {

@@ -49,7 +49,7 @@ class RandomPipeline {
   std::string Input() const { return InOrder{"%", nodes_ - 1}; }
 
   void AddOperator() {
-    switch (Number(0, 7)) {
+    switch (Number(0, 9)) {
       case 0:
       case 1:
       case 2:
@@ -61,11 +61,39 @@ class RandomPipeline {
             InOrder{"shuffle(", Input(), ", window=", Number(1, 300), Seed(), ")"});
       case 5:
         return AddBatch();
+      case 6:
+        return AddByPlace();
+      case 7:
+        return AddFields();
       default:  // One that changes nothing.
         return Number(0, 2) == 0
                    ? Add(InOrder{"filter(", Input(), ", predicate={true})"})
                    : Add(InOrder{"map(", Input(), ", function={", Identity(), "})"});
     }
+  }
+
+  void AddByPlace() {
+    switch (Number(0, 4)) {
+      case 0:
+        return Add(InOrder{"take(", Input(), ", count=", Number(0, 1500), ")"});
+      case 1:
+        return Add(InOrder{"skip(", Input(), ", count=", Number(0, 300), ")"});
+      case 2:
+        return Add(InOrder{"shard(", Input(), ", shards=3, index=", Number(0, 3), ")"});
+      default:
+        if (batchings_ > 0) return;  // A field without a leading axis.
+        Add(InOrder{"enumerate(", Input(), ", field=\"n", nodes_, "\")"});
+        fields_.push_back(InOrder{"n", nodes_ - 1});
+    }
+  }
+
+  void AddFields() {
+    const std::string kept = fields_[Number(0, static_cast<int64_t>(fields_.size()))];
+    const std::string renamed = InOrder{"r", nodes_};
+    Add(InOrder{"select(", Input(), ", fields=[\"", kept, "\"])"});
+    Add(InOrder{"rename(", Input(), ", from=[\"", kept, "\"], to=[\"", renamed,
+                "\"])"});
+    fields_ = {renamed};
   }
 
   // Batches of batches need batches of one size.

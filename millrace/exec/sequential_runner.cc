@@ -36,7 +36,9 @@ class SequentialRunner::Lane {
                                       .epoch = runner.options_.epoch,
                                       .lane = plan.lanes.ContentHash(number)};
     for (size_t i = 1; i < plan.nodes.size(); ++i) {
-      operators_.push_back(runner.library_.Make(plan.nodes[i], context));
+      const int place = static_cast<int>(i);
+      operators_.push_back(
+          runner.library_.Make(plan.nodes[i], plan.ContextAt(place, number, context)));
     }
     for (size_t i = 0; i < plan.nodes.size(); ++i) outputs_.emplace_back(this, i);
   }

@@ -58,6 +58,8 @@ struct OperatorTraits {
   bool row_wise = false;         // A row out depends on one row in alone.
   bool order_sensitive = false;  // What comes out depends on the order of the input.
   bool across_lanes = false;     // Looks beyond a lane: the pass is then one lane.
+  bool positional = false;  // Goes by a row's place in the pass: many lanes only where
+                            // the rows of each are known beforehand.
   bool changes_cardinality = false;  // Rows out may be fewer or more than rows in.
   bool batching = false;             // Groups rows; what does not fill one is a tail.
   bool reorders = false;             // Shuffles: chunks are permuted, lanes cut for it.
@@ -83,6 +85,11 @@ struct OperatorSchema {
   // Gives how many rows come out.
   std::function<Cardinality(const Arguments&, absl::Span<const Cardinality>)>
       cardinality = {};
+
+  // Of positional ones: how many rows come out of the `rows` rows that have the places
+  // from `first` on.
+  std::function<int64_t(const Arguments&, int64_t first, int64_t rows)> count_of_run =
+      {};
 
   // Says why it changes nothing, given its arguments; empty when it does.
   std::function<std::string(const OperatorTypes&)> noop_reason =

@@ -36,6 +36,18 @@ struct BatchOptions {
   bool drop_remainder = false;
 };
 
+struct DropOptions {
+  // Their names. Must be given.
+  std::vector<std::string> fields = {};
+};
+
+struct EnumerateOptions {
+  // The name of the field.
+  std::string field = "index";
+  // The first number.
+  int64_t start = 0;
+};
+
 struct FilterOptions {
   // For random numbers; by default the job's.
   std::optional<int64_t> seed = {};
@@ -55,11 +67,40 @@ struct RangeOptions {
   int64_t step = 1;
 };
 
+struct RenameOptions {
+  // Their names. Must be given.
+  std::vector<std::string> from = {};
+  // Their new names, in the same order. Must be given.
+  std::vector<std::string> to = {};
+};
+
+struct SelectOptions {
+  // Their names. Must be given.
+  std::vector<std::string> fields = {};
+};
+
+struct ShardOptions {
+  // How many shards there are. Must be given.
+  int64_t shards = {};
+  // Which of them; the first is 0. Must be given.
+  int64_t index = {};
+};
+
 struct ShuffleOptions {
   // Rows to choose the next one from. Must be given.
   int64_t window = {};
   // By default the job's.
   std::optional<int64_t> seed = {};
+};
+
+struct SkipOptions {
+  // How many. Must be given.
+  int64_t count = {};
+};
+
+struct TakeOptions {
+  // How many. Must be given.
+  int64_t count = {};
 };
 
 class Dataset : public ops::DatasetBase {
@@ -69,6 +110,19 @@ class Dataset : public ops::DatasetBase {
     return Dataset(Then("batch",
       {{"size", ops::ToValue(options.size)},
        {"drop_remainder", ops::ToValue(options.drop_remainder)}}));
+  }
+
+  // Leaves these fields out.
+  Dataset Drop(const DropOptions& options) const {
+    return Dataset(Then("drop",
+      {{"fields", ops::ToValue(options.fields)}}));
+  }
+
+  // Gives every row its number in the pass, as a field.
+  Dataset Enumerate(const EnumerateOptions& options = {}) const {
+    return Dataset(Then("enumerate",
+      {{"field", ops::ToValue(options.field)},
+       {"start", ops::ToValue(options.start)}}));
   }
 
   // Keeps the rows for which a condition holds.
@@ -87,12 +141,50 @@ class Dataset : public ops::DatasetBase {
       "function", function));
   }
 
+  // Calls fields by other names.
+  Dataset Rename(const RenameOptions& options) const {
+    return Dataset(Then("rename",
+      {{"from", ops::ToValue(options.from)},
+       {"to", ops::ToValue(options.to)}}));
+  }
+
+  // Keeps these fields, in this order, and no others.
+  Dataset Select(const SelectOptions& options) const {
+    return Dataset(Then("select",
+      {{"fields", ops::ToValue(options.fields)}}));
+  }
+
+  // Gives every n-th row of the pass.
+  Dataset Shard(const ShardOptions& options) const {
+    return Dataset(Then("shard",
+      {{"shards", ops::ToValue(options.shards)},
+       {"index", ops::ToValue(options.index)}}));
+  }
+
   // Puts rows in random order: the chunks of the whole data are permuted, and rows are
   // mixed within a moving window.
   Dataset Shuffle(const ShuffleOptions& options) const {
     return Dataset(Then("shuffle",
       {{"window", ops::ToValue(options.window)},
        {"seed", ops::ToValue(options.seed)}}));
+  }
+
+  // Leaves out the first rows of the pass.
+  Dataset Skip(const SkipOptions& options) const {
+    return Dataset(Then("skip",
+      {{"count", ops::ToValue(options.count)}}));
+  }
+
+  // Gives the first rows of the pass and no others.
+  Dataset Take(const TakeOptions& options) const {
+    return Dataset(Then("take",
+      {{"count", ops::ToValue(options.count)}}));
+  }
+
+  // Takes batches apart: one row for each part along the leading axis.
+  Dataset Unbatch() const {
+    return Dataset(Then("unbatch",
+      {}));
   }
 
   // Starts with any source, by name.

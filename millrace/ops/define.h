@@ -94,6 +94,23 @@ struct ArgumentTraits<std::string> {
   static ir::Value To(const std::string& value) { return value; }
 };
 
+template <>
+struct ArgumentTraits<std::vector<std::string>> {
+  static constexpr ir::ArgumentType kType = ir::ArgumentType::kTexts;
+
+  static std::vector<std::string> From(const ir::Value& value) {
+    std::vector<std::string> texts;
+    for (const ir::Value& item : value.As<ir::List>()) {
+      texts.push_back(item.As<std::string>());
+    }
+    return texts;
+  }
+
+  static ir::Value To(const std::vector<std::string>& texts) {
+    return ir::List(texts.begin(), texts.end());
+  }
+};
+
 template <typename T>
 struct ArgumentTraits<std::optional<T>> {
   static constexpr ir::ArgumentType kType = ArgumentTraits<T>::kType;
@@ -195,6 +212,19 @@ class Definition {
                                   absl::Span<const ir::Cardinality> inputs) {
       return count(read(arguments),
                    inputs.empty() ? ir::Cardinality::Known(0) : inputs[0]);
+    };
+    return *this;
+  }
+
+  // Of a positional operator: gives how many rows come out of so many rows from a place
+  // of the pass on.
+  Definition& CountOfRun(
+      std::function<int64_t(const Args&, int64_t first, int64_t rows)> count) {
+    const auto read = Reader();
+    def_.schema.count_of_run = [read, count = std::move(count)](
+                                   const ir::Arguments& arguments, int64_t first,
+                                   int64_t rows) {
+      return count(read(arguments), first, rows);
     };
     return *this;
   }

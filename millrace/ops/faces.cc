@@ -194,8 +194,10 @@ std::string Method(const OperatorSchema& schema) {
   for (const ArgumentSchema* argument : PlainArguments(schema)) {
     all_default = all_default && argument->default_value.has_value();
   }
-  const std::string options =
-      base::StrCat("const ", name, "Options& options", all_default ? " = {}" : "");
+  const std::string options = PlainArguments(schema).empty()
+                                  ? ""
+                                  : base::StrCat("const ", name, "Options& options",
+                                                 all_default ? " = {}" : "");
   std::string text = Comment(schema.doc, "  ");
   if (function != nullptr) {
     text += base::StrCat("  Dataset ", name, "(const ", CppType(*function), "& ",
@@ -226,7 +228,7 @@ std::string DatasetHeader(const ir::Catalog& catalog) {
   std::string sources;
   for (const auto& [name, schema] : catalog.operators()) {
     if (schema.inputs > 1) continue;
-    options += OptionsStruct(schema);
+    if (!PlainArguments(schema).empty()) options += OptionsStruct(schema);
     (schema.traits.source ? sources : methods) +=
         schema.traits.source ? SourceFunction(schema) : Method(schema);
   }

@@ -44,6 +44,7 @@ struct LaneContext {
   uint64_t epoch = 0;
   base::Hash128 lane;                       // The hash of the lane's content.
   int64_t call_number = ir::kNoCallNumber;  // Of this operator in the user's pipeline.
+  int64_t first_row = 0;  // Place in the pass of the lane's first row, where it counts.
   BadRows& bad_rows = NoBadRows();
 };
 
