@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "millrace/core/block.h"
+#include "millrace/core/buffer.h"
 #include "millrace/exec/meters.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/stages.h"
@@ -32,6 +34,11 @@ class Chain {
 
   // Works on another lane from now on. Requires: only row-wise operators.
   void SetLane(int64_t number) { lane_number_ = number; }
+
+  // Says where the rows of the next Push are wanted, by field of what comes out.
+  void WriteInto(std::vector<core::Buffer> places) {
+    operators_.back()->WriteInto(std::move(places));
+  }
 
   // Runs the next rows of the lane through all operators.
   absl::Status Push(core::Block block);

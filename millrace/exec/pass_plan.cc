@@ -33,13 +33,6 @@ int64_t Times(int64_t a, int64_t b) {
   return b > 0 && a > kMost / b ? kMost : a * b;
 }
 
-int64_t BatchSizeOf(const ir::Pipeline& node) {
-  for (const ir::ArgumentSchema& argument : node.schema().arguments) {
-    if (argument.is_batch_size) return node.arguments()[argument.name].As<int64_t>();
-  }
-  return 1;
-}
-
 absl::Status CheckIsChain(const std::vector<ir::Pipeline>& nodes) {
   for (const ir::Pipeline& node : nodes) {
     if (node.inputs().size() <= 1) continue;
@@ -103,6 +96,13 @@ void CountLanes(PassPlan& plan) {
 }
 
 }  // namespace
+
+int64_t BatchSizeOf(const ir::Pipeline& node) {
+  for (const ir::ArgumentSchema& argument : node.schema().arguments) {
+    if (argument.is_batch_size) return node.arguments()[argument.name].As<int64_t>();
+  }
+  return 1;
+}
 
 ops::LaneContext PassPlan::ContextAt(int place, int64_t lane,
                                      ops::LaneContext context) const {

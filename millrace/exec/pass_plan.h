@@ -67,6 +67,9 @@ absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
 // What the operators say about their lanes. `counted`: the source knows its rows.
 lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted);
 
+// The rows that a batching operator puts in a batch; 1 for others.
+int64_t BatchSizeOf(const ir::Pipeline& node);
+
 // What the chunks of the pass are permuted with: the first shuffle's seed and number.
 base::RandomKey ChunkKeyOf(const std::vector<ir::Pipeline>& nodes,
                            const PassOptions& options);

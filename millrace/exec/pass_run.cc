@@ -22,6 +22,7 @@
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/read_stage.h"
 #include "millrace/exec/row_wise_stage.h"
+#include "millrace/exec/slots.h"
 #include "millrace/exec/stage_run.h"
 #include "millrace/exec/stages.h"
 #include "millrace/lanes/chunks.h"
@@ -87,10 +88,12 @@ std::vector<lanes::RowRange> Coalesced(const std::vector<lanes::RowRange>& range
 // An open lane: its stages, and behind them what it has ready.
 class PassRun::Lane final : public Sink {
  public:
-  Lane(PassRun& pass, const lanes::LaneRange& range, bool is_last)
+  // `turn`: which of the lanes to run it is.
+  Lane(PassRun& pass, const lanes::LaneRange& range, int64_t turn)
       : pass_(pass),
         range_(range),
-        is_last_(is_last),
+        turn_(turn),
+        is_last_(turn + 1 == std::ssize(pass.lanes_)),
         ready_(
             {.items = kReadyItemsMax, .bytes = pass.place_.memory.budget_bytes() / 4}) {
     Build();
@@ -159,8 +162,8 @@ class PassRun::Lane final : public Sink {
         return std::make_unique<ReadStage>(pass_.read_work_, range_.lane, Ranges(),
                                            next, place.meters);
       case Stage::Kind::kRowWise:
-        return std::make_unique<RowWiseStage>(pass_.WorkOf(stage), range_.lane, next,
-                                              limits, place.meters);
+        return std::make_unique<RowWiseStage>(pass_.WorkOf(stage), range_.lane, turn_,
+                                              next, limits, place.meters);
       case Stage::Kind::kInOrder:
         break;
     }
@@ -199,6 +202,7 @@ class PassRun::Lane final : public Sink {
 
   PassRun& pass_;
   const lanes::LaneRange range_;
+  const int64_t turn_;
   const bool is_last_;
   std::unique_ptr<Skip> skip_;
   std::vector<std::unique_ptr<StageRun>> stages_;
@@ -260,8 +264,8 @@ bool PassRun::MayOpenLane() const {
 
 bool PassRun::OpenLane() {
   if (!MayOpenLane()) return false;
-  const bool is_last = next_lane_ + 1 == lanes_.size();
-  open_.push_back(std::make_unique<Lane>(*this, lanes_[next_lane_], is_last));
+  open_.push_back(std::make_unique<Lane>(*this, lanes_[next_lane_],
+                                         static_cast<int64_t>(next_lane_)));
   ++next_lane_;
   InOrderStage* const joining = open_.back()->joining();
   if (joining != nullptr && joined_ + 1 == next_lane_) {
@@ -287,6 +291,9 @@ RowWiseWork& PassRun::WorkOf(const Stage& stage) {
   if (!is_new) return found->second;
   const ops::LaneContext lane = {
       .pool = place_.pool, .seed = options_.seed, .epoch = options_.epoch, .lane = {}};
+  if (std::optional<SlotShape> shape = SlotsBehind(plan_, stage)) {
+    found->second.slots.emplace(*std::move(shape), place_.pool);
+  }
   for (int thread = 0; thread < place_.threads; ++thread) {
     found->second.chains.push_back(
         std::make_unique<Chain>(plan_, stage, place_.library, lane, 0, place_.meters));

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include "millrace/core/block.h"
+#include "millrace/core/buffer.h"
 #include "millrace/exec/chain.h"
 #include "millrace/exec/memory.h"
 #include "millrace/exec/meters.h"
@@ -33,16 +35,37 @@ bool RowWiseStage::Claim(const Memory& memory, bool first, Task& task) {
   // Results that wait for an earlier one take memory too.
   const auto outstanding_max = 2 * static_cast<int64_t>(work_.chains.size()) + 2;
   if (tickets_ - flushed_ >= outstanding_max) return false;
-  int64_t rows = RowsPerTask();
+  const int64_t rows = RowsPerTask();
   const auto bytes =
       static_cast<int64_t>(work_.bytes_per_row.value() * static_cast<double>(rows));
   if (!memory.HasRoom(bytes, first)) return false;
   task.reserved_bytes = bytes;
   task.ticket = tickets_++;
+  if (!TakeRowsToSlots(rows, task)) TakeRows(rows, task);
+  for (const Item& item : task.in) rows_claimed_ += item.block.rows();
+  return true;
+}
+
+void RowWiseStage::TakeRows(int64_t rows, Task& task) {
   while (rows > 0 && !queue_.empty()) {
     task.in.push_back(queue_.PopRows(rows));
     rows -= std::max<int64_t>(task.in.back().block.rows(), 1);
   }
+}
+
+// Where a row will lie is known once all lanes before have all their rows. Until then,
+// and where there is no memory for a whole batch, rows are joined by copying.
+bool RowWiseStage::TakeRowsToSlots(int64_t rows, Task& task) {
+  if (!work_.slots) return false;
+  if (!position_ && work_.counted_lanes == turn_) position_ = work_.counted_rows;
+  if (!position_) return false;
+  const int64_t position = *position_ + rows_claimed_;
+  task.in.push_back(queue_.PopRows(std::min(rows, work_.slots->RowsFrom(position))));
+  const int64_t taken = task.in.back().block.rows();
+  if (taken == 0) return true;  // An error on its way.
+  absl::StatusOr<std::vector<core::Buffer>> places =
+      work_.slots->Claim(position, taken);
+  if (places.ok()) task.places = *std::move(places);
   return true;
 }
 
@@ -53,6 +76,7 @@ void RowWiseStage::Run(Task& task, int thread) {
   for (Item& item : task.in) {
     absl::Status status = item.status;
     task.rows_in += item.block.rows();
+    if (!task.places.empty()) chain.WriteInto(std::exchange(task.places, {}));
     if (status.ok()) status = chain.Push(std::move(item.block));
     for (core::Block& block : chain.TakeOutput()) {
       task.out.push_back(Item::Of(std::move(block), item.position));
@@ -88,6 +112,11 @@ void RowWiseStage::Flush() {
 
 void RowWiseStage::EndInput() {
   input_ended_ = true;
+  if (work_.slots && work_.counted_lanes == turn_) {
+    position_ = work_.counted_rows;
+    work_.counted_rows += rows_accepted_;
+    ++work_.counted_lanes;
+  }
   EndIfDone();
 }
 

@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 
 #include "millrace/exec/chain.h"
 #include "millrace/exec/memory.h"
+#include "millrace/exec/slots.h"
 #include "millrace/exec/stage_run.h"
 
 namespace millrace::exec {
@@ -22,17 +24,30 @@ namespace millrace::exec {
 struct RowWiseWork {
   std::vector<std::unique_ptr<Chain>> chains;  // By thread.
   RunningMean nanoseconds_per_row;
-  RunningMean bytes_per_row;  // Of what comes out of a row that goes in.
+  RunningMean bytes_per_row;       // Of what comes out of a row that goes in.
+  std::optional<SlotTable> slots;  // Where results can be written to their batch.
+  // Where slots are: the position in the pass of the lane after those whose rows have
+  // all come in, and which lane of the run that is.
+  int64_t counted_lanes = 0;
+  int64_t counted_rows = 0;
 };
 
 class RowWiseStage final : public StageRun {
  public:
-  // Requires: all outlive it.
-  RowWiseStage(RowWiseWork& work, int64_t lane, Sink& next, const QueueLimits& limits,
-               const Meters& meters)
-      : work_(work), lane_(lane), next_(next), queue_(limits), meters_(meters) {}
+  // `turn`: which of the lanes of the run it is. Requires: all outlive it.
+  RowWiseStage(RowWiseWork& work, int64_t lane, int64_t turn, Sink& next,
+               const QueueLimits& limits, const Meters& meters)
+      : work_(work),
+        lane_(lane),
+        turn_(turn),
+        next_(next),
+        queue_(limits),
+        meters_(meters) {}
 
-  void Accept(Item item) override { queue_.Push(std::move(item)); }
+  void Accept(Item item) override {
+    rows_accepted_ += item.block.rows();
+    queue_.Push(std::move(item));
+  }
 
   void EndInput() override;
 
@@ -44,11 +59,17 @@ class RowWiseStage final : public StageRun {
 
  private:
   int64_t RowsPerTask() const;
+  void TakeRows(int64_t rows, Task& task);
+  bool TakeRowsToSlots(int64_t rows, Task& task);
   void Flush();
   void EndIfDone();
 
   RowWiseWork& work_;
   const int64_t lane_;
+  const int64_t turn_;
+  std::optional<int64_t> position_;  // In the pass, of the lane's first row.
+  int64_t rows_accepted_ = 0;
+  int64_t rows_claimed_ = 0;
   Sink& next_;
   ItemQueue queue_;
   const Meters& meters_;

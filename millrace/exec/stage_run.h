@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 
 #include "millrace/core/block.h"
+#include "millrace/core/buffer.h"
 #include "millrace/exec/memory.h"
 #include "millrace/ops/source.h"
 
@@ -54,6 +55,7 @@ struct Task {
   bool done = false;                    // It was the last of its kind.
   std::unique_ptr<ops::Reader> reader;  // Of reading: while it runs.
   bool fetches = false;                 // Waits for the disk, rather than computing.
+  std::vector<core::Buffer> places;     // Where the results are wanted, by field.
 };
 
 // Where a stage's results go.

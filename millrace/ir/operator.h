@@ -64,6 +64,9 @@ struct OperatorTraits {
   bool batching = false;             // Groups rows; what does not fill one is a tail.
   bool reorders = false;             // Shuffles: chunks are permuted, lanes cut for it.
   bool keeps_fields = false;  // Passes fields on; reads only what functions read.
+  bool stacks_runs = false;   // Batches are rows as they come: a row's place is known
+                              // before the row is.
+  bool fills_places = false;  // Can write results to where they are wanted.
 };
 
 struct OperatorTypes {

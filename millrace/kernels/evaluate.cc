@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 
 #include "millrace/base/check.h"
 #include "millrace/base/random.h"
 #include "millrace/base/status.h"
 #include "millrace/core/block.h"
+#include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
 #include "millrace/core/copy_rows.h"
 #include "millrace/core/pool.h"
@@ -32,11 +34,13 @@ using ir::TermId;
 class Evaluation {
  public:
   Evaluation(const ir::Expression& expression, const core::Block& rows,
-             const DrawScope& scope, core::Pool& pool)
+             const DrawScope& scope, core::Pool& pool,
+             absl::Span<const core::Buffer> into)
       : expression_(expression),
         rows_(rows),
         scope_(scope),
         pool_(pool),
+        into_(into),
         values_(expression.terms().size()),
         last_use_(LastUses()) {
     CHECK(rows.has_ids() || !expression.IsRandom()) << "random without identities";
@@ -67,6 +71,15 @@ class Evaluation {
       last[static_cast<size_t>(result.term)] = values_.size();
     }
     return last;
+  }
+
+  // Where the result that a term makes is wanted; null where nobody said.
+  const core::Buffer* IntoOf(const Term& term) const {
+    for (size_t i = 0; i < into_.size(); ++i) {
+      const Term& result = expression_[expression_.results()[i].term];
+      if (&result == &term && into_[i].size() > 0) return &into_[i];
+    }
+    return nullptr;
   }
 
   void FreeAfter(size_t term) {
@@ -120,7 +133,8 @@ class Evaluation {
                                     .type = term.type,
                                     .arguments = term.arguments,
                                     .draws = kernel.random ? &draws : nullptr,
-                                    .pool = pool_}));
+                                    .pool = pool_,
+                                    .into = constant ? nullptr : IntoOf(term)}));
     CHECK_EQ(column.rows(), rows) << "from " << kernel.name;
     CHECK_EQ(column.dtype(), term.type.dtype) << "from " << kernel.name;
     return Operand{.column = std::move(column), .constant = constant};
@@ -135,6 +149,7 @@ class Evaluation {
   const core::Block& rows_;
   const DrawScope& scope_;
   core::Pool& pool_;
+  const absl::Span<const core::Buffer> into_;
   std::vector<std::optional<Operand>> values_;  // Of the terms computed and not freed.
   const std::vector<size_t> last_use_;
 };
@@ -160,9 +175,11 @@ absl::StatusOr<std::vector<Column>> NoRows(const ir::Expression& expression,
 
 absl::StatusOr<std::vector<Column>> Evaluate(const ir::Expression& expression,
                                              const core::Block& rows,
-                                             const DrawScope& scope, core::Pool& pool) {
+                                             const DrawScope& scope, core::Pool& pool,
+                                             absl::Span<const core::Buffer> into) {
+  CHECK(into.empty() || into.size() == expression.results().size());
   if (rows.rows() == 0) return NoRows(expression, pool);
-  return Evaluation(expression, rows, scope, pool).Run();
+  return Evaluation(expression, rows, scope, pool, into).Run();
 }
 
 absl::StatusOr<Column> EvaluateValue(const ir::Expression& expression,

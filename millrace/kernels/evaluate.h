@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 
 #include "millrace/core/block.h"
+#include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
 #include "millrace/core/pool.h"
 #include "millrace/ir/expression.h"
@@ -24,13 +26,14 @@ struct DrawScope {
 };
 
 // Gives a column per result, each with as many rows as the block. An error names the
-// kernel that failed and the first row it failed on.
+// kernel that failed and the first row it failed on. `into` may say, by result, where
+// dense results are wanted: buffers of exactly their size, or empty ones; the kernel
+// that makes a result writes there where it can.
 // Requires: the rows are what the expression was typed against, and have identities
 // where it is random.
-absl::StatusOr<std::vector<core::Column>> Evaluate(const ir::Expression& expression,
-                                                   const core::Block& rows,
-                                                   const DrawScope& scope,
-                                                   core::Pool& pool);
+absl::StatusOr<std::vector<core::Column>> Evaluate(
+    const ir::Expression& expression, const core::Block& rows, const DrawScope& scope,
+    core::Pool& pool, absl::Span<const core::Buffer> into = {});
 
 // The same for an expression that gives one value, such as a filter's.
 // Requires: it has one result.

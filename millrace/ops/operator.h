@@ -12,12 +12,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "millrace/base/hash.h"
 #include "millrace/core/block.h"
+#include "millrace/core/buffer.h"
 #include "millrace/core/pool.h"
 #include "millrace/ir/expression.h"
 #include "millrace/ops/bad_rows.h"
@@ -62,6 +64,11 @@ class Operator {
 
   // Takes the next rows of the lane.
   virtual absl::Status Push(core::Block block, Emitter& out) = 0;
+
+  // Says, by field of what comes out, where the rows of the next Push are wanted:
+  // buffers of exactly their size, or empty ones. A wish, not an order.
+  // Requires: traits.fills_places.
+  virtual void WriteInto(std::vector<core::Buffer> places);
 
   // The lane has ended: passes on what was held back, about a block of it, and what
   // fills no batch as a tail. Is called again for as long as there is more.

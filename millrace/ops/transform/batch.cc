@@ -98,7 +98,8 @@ OperatorDef BatchDef() {
       .Traits({.order_sensitive = true,
                .changes_cardinality = true,
                .batching = true,
-               .keeps_fields = true})
+               .keeps_fields = true,
+               .stacks_runs = true})
       .Infer([](const BatchArgs& args, const core::Spec& in) {
         return in.Stacked(args.drop_remainder ? args.size : core::kUnknownSize);
       })

@@ -12,6 +12,7 @@
 
 #include "millrace/base/status.h"
 #include "millrace/core/block.h"
+#include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
 #include "millrace/core/spec.h"
 #include "millrace/ir/expression.h"
@@ -39,10 +40,15 @@ class Map final : public Operator {
   Map(const MapArgs& args, const LaneContext& lane)
       : args_(args), lane_(lane), names_(ResultNames(*args.function)) {}
 
+  void WriteInto(std::vector<core::Buffer> places) override {
+    places_ = std::move(places);
+  }
+
   absl::Status Push(core::Block block, Emitter& out) override {
     const kernels::DrawScope draws = {SeedOf(args_.seed, lane_), lane_.epoch};
+    const std::vector<core::Buffer> places = std::exchange(places_, {});
     std::vector<core::Column> columns =
-        TRY(kernels::Evaluate(*args_.function, block, draws, lane_.pool));
+        TRY(kernels::Evaluate(*args_.function, block, draws, lane_.pool, places));
     core::Block mapped(block.rows(), names_, std::move(columns));
     return out.Emit(block.has_ids() ? mapped.WithIds(*block.ids()) : mapped);
   }
@@ -51,6 +57,7 @@ class Map final : public Operator {
   const MapArgs args_;
   const LaneContext lane_;
   const std::shared_ptr<const core::FieldNames> names_;
+  std::vector<core::Buffer> places_;
 };
 
 std::string IdentityReason(const MapArgs& args, const core::Spec& in) {
@@ -72,7 +79,7 @@ OperatorDef MapDef() {
       .Arg("function", &MapArgs::function, "From the row to the new row.")
       .Arg("seed", &MapArgs::seed, "For random numbers; by default the job's.",
            AtLeast(0), Seed())
-      .Traits({.row_wise = true})
+      .Traits({.row_wise = true, .fills_places = true})
       .NoOp(IdentityReason)
       .Random([](const MapArgs& args) { return args.function->IsRandom(); })
       .Infer([](const MapArgs& args, const core::Spec&) {

@@ -1,0 +1,94 @@
+#include "millrace/exec/slots.h"
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "millrace/base/check.h"
+#include "millrace/base/status.h"
+#include "millrace/core/buffer.h"
+#include "millrace/core/dtype.h"
+#include "millrace/core/spec.h"
+#include "millrace/exec/pass_plan.h"
+#include "millrace/exec/stages.h"
+#include "millrace/ir/operator.h"
+#include "millrace/ir/pipeline.h"
+
+namespace millrace::exec {
+namespace {
+
+constexpr int64_t kRowBytesLeast = 4096;
+constexpr int64_t kBatchBytesMost = int64_t{1} << 30;
+
+// Bytes of a row's values; 0 where they are not known beforehand, or few.
+int64_t SlotBytes(const core::FieldSpec& field) {
+  if (core::IsVariable(field.dtype) || !field.shape.IsKnown()) return 0;
+  const absl::StatusOr<int64_t> count = field.shape.CountChecked();
+  if (!count.ok() || *count > kBatchBytesMost) return 0;
+  const int64_t bytes = *count * core::SizeOf(field.dtype);
+  return bytes < kRowBytesLeast ? 0 : bytes;
+}
+
+bool GivesOneRowPerRow(const PassPlan& plan, const Stage& stage) {
+  for (int place = stage.first; place <= stage.last; ++place) {
+    const ir::OperatorTraits& traits = plan.nodes[place].schema().traits;
+    if (!traits.row_wise || traits.changes_cardinality) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<SlotShape> SlotsBehind(const PassPlan& plan, const Stage& stage) {
+  const int behind = stage.last + 1;
+  if (behind != plan.join || behind == static_cast<int>(plan.nodes.size())) {
+    return std::nullopt;
+  }
+  const ir::Pipeline& last = plan.nodes[stage.last];
+  const bool fits = plan.nodes[behind].schema().traits.stacks_runs &&
+                    last.schema().traits.fills_places && GivesOneRowPerRow(plan, stage);
+  if (!fits) return std::nullopt;
+  SlotShape shape = {.batch_rows = BatchSizeOf(plan.nodes[behind]), .row_bytes = {}};
+  int64_t bytes = 0;
+  for (const core::FieldSpec& field : last.spec().fields()) {
+    shape.row_bytes.push_back(SlotBytes(field));
+    bytes += shape.row_bytes.back();
+  }
+  if (bytes == 0 || shape.batch_rows > kBatchBytesMost / bytes) return std::nullopt;
+  return shape;
+}
+
+absl::StatusOr<std::vector<core::Buffer>> SlotTable::Claim(int64_t position,
+                                                           int64_t rows) {
+  CHECK_GE(rows, 1);
+  CHECK_LE(rows, RowsFrom(position));
+  const int64_t number = position / shape_.batch_rows;
+  auto found = batches_.find(number);
+  if (found == batches_.end()) {
+    found = batches_.emplace(number, TRY(MakeBatch())).first;
+  }
+  Batch& batch = found->second;
+  const int64_t first = position % shape_.batch_rows;
+  std::vector<core::Buffer> places(shape_.row_bytes.size());
+  for (size_t i = 0; i < places.size(); ++i) {
+    const int64_t bytes = shape_.row_bytes[i];
+    if (bytes > 0) places[i] = batch.fields[i].Slice(first * bytes, rows * bytes);
+  }
+  batch.claimed += rows;
+  CHECK_LE(batch.claimed, shape_.batch_rows);
+  if (batch.claimed == shape_.batch_rows) batches_.erase(found);
+  return places;
+}
+
+absl::StatusOr<SlotTable::Batch> SlotTable::MakeBatch() const {
+  Batch batch;
+  for (const int64_t bytes : shape_.row_bytes) {
+    batch.fields.push_back(TRY(pool_.Allocate(bytes * shape_.batch_rows)));
+  }
+  return batch;
+}
+
+}  // namespace millrace::exec

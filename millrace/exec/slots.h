@@ -1,0 +1,64 @@
+// Where rows will lie in their batch. The last row-wise stage before `batch` writes
+// each row where the batch will have it, so that joining the rows is no copy. A slot
+// table gives out the places: it makes a batch's memory when its first row is claimed
+// and lets go of it with the last. Rows may be claimed in any order, also by several
+// lanes: a batch can begin in one and end in the next. Not thread-safe: the engine's
+// lock guards it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "millrace/core/buffer.h"
+#include "millrace/core/pool.h"
+#include "millrace/exec/pass_plan.h"
+#include "millrace/exec/stages.h"
+
+namespace millrace::exec {
+
+// The shape of a batch, as far as its slots go.
+struct SlotShape {
+  int64_t batch_rows = 0;
+  std::vector<int64_t> row_bytes;  // By field; 0 where rows are not written in place.
+};
+
+// Tells whether a stage can write into slots, and what they look like: it comes right
+// before a batch operator, gives a row for each row, and ends in an operator that can.
+// Only rows that are worth it: small ones are better worked on many at a time.
+std::optional<SlotShape> SlotsBehind(const PassPlan& plan, const Stage& stage);
+
+class SlotTable {
+ public:
+  SlotTable(SlotShape shape, core::Pool& pool)
+      : shape_(std::move(shape)), pool_(pool) {}
+
+  // How many rows from a position of the pass on are in one batch.
+  int64_t RowsFrom(int64_t position) const {
+    return shape_.batch_rows - position % shape_.batch_rows;
+  }
+
+  // Gives the places of rows from a position of the pass on, by field. Requires: they
+  // are in one batch, and each row is claimed once.
+  absl::StatusOr<std::vector<core::Buffer>> Claim(int64_t position, int64_t rows);
+
+  // Batches of which some rows are claimed and some not.
+  int64_t open() const { return static_cast<int64_t>(batches_.size()); }
+
+ private:
+  struct Batch {
+    std::vector<core::Buffer> fields;
+    int64_t claimed = 0;  // Rows.
+  };
+
+  absl::StatusOr<Batch> MakeBatch() const;
+
+  const SlotShape shape_;
+  core::Pool& pool_;
+  std::map<int64_t, Batch> batches_;  // By number.
+};
+
+}  // namespace millrace::exec
