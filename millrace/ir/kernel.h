@@ -14,6 +14,7 @@
 
 #include "millrace/base/random.h"
 #include "millrace/core/block.h"
+#include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
 #include "millrace/core/pool.h"
 #include "millrace/ir/argument_schema.h"
@@ -54,6 +55,11 @@ struct KernelCall {
   const Arguments& arguments;
   const Draws* draws;  // Null unless the kernel is random.
   core::Pool& pool;
+
+  // Where a dense result may be written instead of new memory: exactly `rows` of the
+  // inferred shape, which nobody reads yet. A kernel that writes elsewhere is right
+  // too; the caller sees it from the column it gets.
+  const core::Buffer* into = nullptr;
 };
 
 struct KernelTypes {
