@@ -2,6 +2,9 @@
 # A layer sees what follows USES and whatever that uses, nothing else.
 
 find_package(CLI11 REQUIRED)
+find_package(JPEG REQUIRED)
+find_package(PNG REQUIRED)
+find_package(hwy REQUIRED)
 find_package(spdlog REQUIRED)
 
 millrace_layer(base                        LINKS spdlog::spdlog md
@@ -10,7 +13,7 @@ millrace_layer(core     USES base          THREADS pool)
 millrace_layer(ir       USES core)
 millrace_layer(lanes    USES ir)
 millrace_layer(rewrite  USES ir            TESTS_USE ops)
-millrace_layer(kernels  USES ir)
+millrace_layer(kernels  USES ir            LINKS JPEG::JPEG PNG::PNG hwy::hwy)
 millrace_layer(ops      USES lanes kernels)
 millrace_layer(exec     USES ops rewrite   THREADS engine)
 millrace_layer(cli      USES exec          LINKS CLI11::CLI11)

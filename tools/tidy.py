@@ -29,6 +29,10 @@ COLUMNS_MAX = 88
 # test libraries are everywhere, and so are the C++ and POSIX headers.
 LIBRARIES = {
     "CLI/": "cli",
+    "hwy/": "kernels/image",
+    "jerror.h": "kernels/image",  # libjpeg-turbo
+    "jpeglib.h": "kernels/image",  # libjpeg-turbo
+    "png.h": "kernels/image",
     "spdlog/": "base",
     "sha2.h": "base",  # libmd
 }

@@ -97,6 +97,12 @@ CASES: list[tuple[tidy.Rule, tidy.Tree, tidy.Tree, str]] = [
     ),
     (
         tidy.libraries_stay_in_their_folder,
+        {"millrace/kernels/image/png.cc": "#include <png.h>\n"},
+        {"millrace/kernels/text.cc": "#include <png.h>\n"},
+        "png.h may be included in kernels/image only",
+    ),
+    (
+        tidy.libraries_stay_in_their_folder,
         {"millrace/base/a.cc": '#include "absl/status/status.h"\n'},
         {"millrace/base/a.cc": "#include <boost/asio.hpp>\n"},
         "list it in LIBRARIES",

@@ -15,8 +15,10 @@
 #include "millrace/base/check.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
+#include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
 #include "millrace/core/copy_rows.h"
+#include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
 #include "millrace/core/shape.h"
 #include "millrace/core/tensor.h"
@@ -99,10 +101,19 @@ class Broadcaster {
     }
     walk.AddAxis(rows_, row_steps);
     AddShapes(walk, result, shapes);
-    ValueWriter out = TRY(ValueWriter::Open(computation_.dtype, *count, pool_));
+    ValueWriter out = TRY(OpenRegular(*count));
     const int64_t computed = walk.Run(firsts, computation_.loop, out);
     if (computed < *count) return Failure(computed / result.Count());
     return std::move(out).ToColumn(rows_, result);
+  }
+
+  // Where the caller wants it, if that is as large: it is of the shape inferred.
+  absl::StatusOr<ValueWriter> OpenRegular(int64_t count) const {
+    const core::Buffer* into = computation_.into;
+    const bool fits = into != nullptr && !core::IsVariable(computation_.dtype) &&
+                      into->size() == count * core::SizeOf(computation_.dtype);
+    if (fits) return ValueWriter::Into(computation_.dtype, *into, pool_);
+    return ValueWriter::Open(computation_.dtype, count, pool_);
   }
 
   static void AddShapes(Walk& walk, const Shape& result,

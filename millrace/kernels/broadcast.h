@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
+#include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
@@ -25,9 +26,10 @@
 namespace millrace::kernels {
 
 struct Computation {
-  core::DType dtype;              // Of the result.
-  Loop loop;                      // Must outlive the call of Broadcast.
-  std::string_view failure = {};  // What is wrong with a value for which it stops.
+  core::DType dtype;                   // Of the result.
+  Loop loop;                           // Must outlive the call of Broadcast.
+  std::string_view failure = {};       // What is wrong with a value for which it stops.
+  const core::Buffer* into = nullptr;  // KernelCall::into; used where it is as large.
 };
 
 // Requires: every operand has `rows` rows or is constant, and at least one operand.

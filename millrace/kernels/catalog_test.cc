@@ -30,11 +30,14 @@ TEST(CatalogTest, HoldsEveryKernelOfTheList) {
       names,
       testing::ElementsAre(
           "absolute", "add", "all", "and", "any", "at", "byte_length", "cast",
-          "contains", "divide", "ends_with", "equal", "floor_divide", "greater",
-          "greater_equal", "integers", "length", "less", "less_equal", "lower", "max",
+          "contains", "crop", "decode_image", "decode_region", "divide", "ends_with",
+          "equal", "flip_horizontal", "floor_divide", "greater", "greater_equal",
+          "image_size", "integers", "length", "less", "less_equal", "lower", "max",
           "maximum", "mean", "min", "minimum", "modulo", "multiply", "negate", "normal",
-          "not", "not_equal", "or", "reshape", "shape", "slice", "sqrt", "starts_with",
-          "subtract", "sum", "text_join", "text_slice", "to_text", "uniform", "where"));
+          "normalize", "not", "not_equal", "or", "random_crop_box",
+          "random_resized_crop", "reshape", "resize", "shape", "slice", "sqrt",
+          "starts_with", "subtract", "sum", "text_join", "text_slice", "to_chw",
+          "to_hwc", "to_text", "uniform", "where"));
 }
 
 TEST(CatalogTest, HoldsWhatTheTextFormWritesBetweenOperands) {

@@ -16,6 +16,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -40,6 +41,7 @@
 #include "millrace/ir/type.h"
 #include "millrace/ir/value.h"
 #include "millrace/kernels/call_kernel.h"
+#include "millrace/kernels/image/samples_test.h"
 
 namespace millrace::kernels {
 namespace {
@@ -64,7 +66,12 @@ enum class Kind : uint8_t {
   kText,
   kAny,
   kInteger,
-  kPlace,  // An integer that is often a place on a short axis.
+  kPlace,    // An integer that is often a place on a short axis.
+  kEncoded,  // The bytes of a small image, now and then spoilt.
+  kImage,    // Of any type without texts, like the next of bytes.
+  kByteImage,
+  kBox,  // Mostly inside of small images.
+  kImageSize,
 };
 
 struct Example {
@@ -116,6 +123,36 @@ std::vector<Example> DrawExamples(Kind kind) {
   return examples;
 }
 
+std::map<std::string, std::vector<Example>, std::less<>> ImageExamples() {
+  const ir::Arguments size = {{"height", 3}, {"width", 4}};
+  ir::Arguments smooth = size;
+  smooth.Set("method", "bicubic");
+  smooth.Set("antialias", true);
+  const ir::Arguments moments = {{"mean", ir::List{0.5, 0.25, 0.0}},
+                                 {"deviation", ir::List{2.0, 0.5, 1.0}}};
+  ir::Arguments planes = moments;
+  planes.Set("layout", "chw");
+  return {
+      {"decode_image",
+       {{.operands = {Kind::kEncoded}},
+        {.operands = {Kind::kEncoded}, .arguments = {{"scale", 2}}}}},
+      {"decode_region", {{.operands = {Kind::kEncoded, Kind::kBox}}}},
+      {"image_size", {{.operands = {Kind::kEncoded}}}},
+      {"crop", {{.operands = {Kind::kImage, Kind::kBox}}}},
+      {"random_crop_box", {{.operands = {Kind::kImageSize}}}},
+      {"resize",
+       {{.operands = {Kind::kByteImage}, .arguments = size},
+        {.operands = {Kind::kByteImage}, .arguments = smooth}}},
+      {"random_resized_crop", {{.operands = {Kind::kByteImage}, .arguments = size}}},
+      {"flip_horizontal", {{.operands = {Kind::kImage, Kind::kBool}, .scalars = {1}}}},
+      {"normalize",
+       {{.operands = {Kind::kByteImage}, .arguments = moments},
+        {.operands = {Kind::kByteImage}, .arguments = planes}}},
+      {"to_chw", {{.operands = {Kind::kImage}}}},
+      {"to_hwc", {{.operands = {Kind::kImage}}}},
+  };
+}
+
 std::map<std::string, std::vector<Example>, std::less<>> Examples() {
   const std::vector<Example> arithmetic = {{.operands = {Kind::kNumber, Kind::kNumber}},
                                            {.operands = {Kind::kBool, Kind::kNumber}}};
@@ -127,7 +164,7 @@ std::map<std::string, std::vector<Example>, std::less<>> Examples() {
   const std::vector<Example> text = {{.operands = {Kind::kText}}};
   const std::vector<Example> texts = {{.operands = {Kind::kText, Kind::kText}}};
   const std::vector<Example> bools = {{.operands = {Kind::kBool, Kind::kBool}}};
-  return {
+  std::map<std::string, std::vector<Example>, std::less<>> examples = {
       {"add", arithmetic},
       {"subtract", arithmetic},
       {"multiply", arithmetic},
@@ -183,6 +220,8 @@ std::map<std::string, std::vector<Example>, std::less<>> Examples() {
       {"integers", DrawExamples(Kind::kInteger)},
       {"normal", DrawExamples(Kind::kNumber)},
   };
+  examples.merge(ImageExamples());
+  return examples;
 }
 
 std::vector<DType> TypesOf(Kind kind) {
@@ -202,6 +241,15 @@ std::vector<DType> TypesOf(Kind kind) {
       case Kind::kInteger:
       case Kind::kPlace:
         return core::IsInteger(dtype);
+      case Kind::kEncoded:
+        return dtype == DType::kBytes;
+      case Kind::kImage:
+        return !core::IsVariable(dtype);
+      case Kind::kByteImage:
+        return dtype == DType::kUint8;
+      case Kind::kBox:
+      case Kind::kImageSize:
+        return dtype == DType::kInt64;
     }
     return false;
   });
@@ -227,7 +275,40 @@ T RandomNumber(Generator& random) {
   }
 }
 
+// Images and what goes with them have shapes of their own.
+std::optional<Shape> OwnShape(Kind kind, Generator& random) {
+  switch (kind) {
+    case Kind::kEncoded:
+      return Shape();
+    case Kind::kImage:
+    case Kind::kByteImage:
+      return random.Integer(0, 30) == 0
+                 ? Shape({0, 3, 3})
+                 : Shape({random.Integer(1, 8), random.Integer(1, 8), 3});
+    case Kind::kBox:
+      return Shape({4});
+    case Kind::kImageSize:
+      return Shape({2});
+    default:
+      return std::nullopt;
+  }
+}
+
+Tensor RandomEncoded(Generator& random) {
+  const Picture picture = Draw({random.Integer(1, 12), random.Integer(1, 12)});
+  std::string bytes =
+      random.Integer(0, 4) == 0 ? EncodePng(picture) : EncodeJpeg(picture);
+  if (random.Integer(0, 20) == 0) bytes.resize(bytes.size() / 2);
+  return Tensor::Text(bytes, DType::kBytes);
+}
+
 Tensor RandomTensor(Kind kind, DType dtype, const Shape& shape, Generator& random) {
+  if (kind == Kind::kEncoded) return RandomEncoded(random);
+  if (kind == Kind::kBox || kind == Kind::kImageSize) {
+    std::vector<int64_t> values(shape.Count());
+    for (int64_t& value : values) value = random.Integer(0, 4);
+    return Tensor::FromValues<int64_t>(values, shape);
+  }
   const int64_t count = shape.Count();
   if (core::IsVariable(dtype)) {
     const std::vector<std::string> some = {"", "a", "ab", "B\xC3\xBC", "cab"};
@@ -299,13 +380,16 @@ Operands RandomOperands(const Example& example, DType first, Generator& random) 
     const std::vector<DType> types = TypesOf(example.operands[i]);
     const DType dtype =
         i == 0 ? first : types[random.Integer(0, static_cast<int64_t>(types.size()))];
+    const Kind kind = example.operands[i];
     const bool scalar = std::ranges::count(example.scalars, i) > 0;
     const bool constant = random.Integer(0, 4) == 0;
     Tensors tensors;
     for (int64_t row = 0; row < (constant ? 1 : operands.rows); ++row) {
       const Shape shape = scalar ? Shape() : Narrowed(shapes[row], random);
-      tensors.push_back(RandomTensor(example.operands[i], dtype,
-                                     constant && i > 0 ? Shape() : shape, random));
+      tensors.push_back(RandomTensor(
+          kind, dtype,
+          OwnShape(kind, random).value_or(constant && i > 0 ? Shape() : shape),
+          random));
     }
     operands.tensors.push_back(std::move(tensors));
     operands.constant.push_back(constant);

@@ -28,9 +28,10 @@ absl::StatusOr<core::Column> Elementwise(const ir::KernelCall& call,
     if (core::IsVariable(dtypes[i])) continue;
     operands[i].column = TRY(Convert(operands[i].column, dtypes[i], call.pool));
   }
-  return Broadcast(call.rows, operands,
-                   {.dtype = call.type.dtype, .loop = loop, .failure = failure},
-                   call.pool);
+  return Broadcast(
+      call.rows, operands,
+      {.dtype = call.type.dtype, .loop = loop, .failure = failure, .into = call.into},
+      call.pool);
 }
 
 }  // namespace millrace::kernels

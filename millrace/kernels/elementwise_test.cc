@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/status_matchers.h"
+#include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
@@ -35,7 +36,8 @@ using core::Tensor;
 
 // Runs a loop on operands that are brought to float32, as a kernel would.
 absl::StatusOr<Column> RunAsFloats(const std::vector<ir::Operand>& operands, Loop loop,
-                                   std::string_view failure = {}) {
+                                   std::string_view failure = {},
+                                   const core::Buffer* into = nullptr) {
   const ir::ValueType type = {.dtype = DType::kFloat32, .shape = {}};
   const std::vector<ir::ValueType> types(operands.size(), type);
   const std::vector<DType> dtypes(operands.size(), DType::kFloat32);
@@ -46,7 +48,8 @@ absl::StatusOr<Column> RunAsFloats(const std::vector<ir::Operand>& operands, Loo
                       .type = type,
                       .arguments = arguments,
                       .draws = nullptr,
-                      .pool = core::HeapPool()},
+                      .pool = core::HeapPool(),
+                      .into = into},
                      dtypes, loop, failure);
 }
 
@@ -103,6 +106,16 @@ TEST(ElementwiseTest, LeavesTextsAsTheyAre) {
                                .pool = core::HeapPool()},
                               std::array{DType::kBytes}, loop)),
             "int8 1; int8 3");
+}
+
+TEST(ElementwiseTest, WritesWhereTheCallerWantsIt) {
+  const core::Buffer into = *core::HeapPool().AllocateFor<float>(2);
+  const Column rows = ScalarRows<float>({1, 2});
+  const absl::StatusOr<Column> sums =
+      RunAsFloats({{.column = rows}, {.column = rows}}, AddFloats, {}, &into);
+  ASSERT_THAT(sums, base::IsOk());
+  EXPECT_EQ(sums->values().data(), into.data());
+  EXPECT_THAT(into.As<float>(), testing::ElementsAre(2, 4));
 }
 
 TEST(ElementwiseTest, SaysWhatIsWrongWithARow) {

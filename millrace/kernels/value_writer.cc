@@ -32,6 +32,11 @@ absl::StatusOr<ValueWriter> ValueWriter::Open(core::DType dtype, int64_t count,
   return writer;
 }
 
+ValueWriter ValueWriter::Into(core::DType dtype, core::Buffer into, core::Pool& pool) {
+  CHECK(!core::IsVariable(dtype));
+  return ValueWriter(dtype, std::move(into), pool);
+}
+
 std::byte* ValueWriter::TakeBytes(int64_t bytes) {
   CHECK_LE(bytes, values_.size() - written_bytes_);
   std::byte* place = values_.mutable_data() + written_bytes_;

@@ -28,6 +28,10 @@ class ValueWriter {
   static absl::StatusOr<ValueWriter> Open(core::DType dtype, int64_t count,
                                           core::Pool& pool);
 
+  // Writes into memory that is there already. Requires: no texts, `into` is exactly
+  // what is to be written, and nobody reads it yet.
+  static ValueWriter Into(core::DType dtype, core::Buffer into, core::Pool& pool);
+
   // Gives the place of the next `count` values, for the caller to fill.
   // Requires: values of T's size, not texts, and so many are still missing.
   template <typename T>

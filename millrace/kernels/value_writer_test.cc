@@ -11,6 +11,7 @@
 
 #include "millrace/base/status_matchers.h"
 #include "millrace/core/allocator.h"
+#include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
@@ -106,6 +107,17 @@ TEST(ValueWriterTest, PassesOnThatMemoryIsFull) {
   writer.AddText(std::string(1 << 20, 'x'));
   EXPECT_THAT(std::move(writer).ToTensor({}),
               StatusIs(absl::StatusCode::kResourceExhausted));
+}
+
+TEST(ValueWriterTest, WritesIntoMemoryThatIsThere) {
+  const core::Buffer into = *HeapPool().AllocateFor<int32_t>(2);
+  ValueWriter writer = ValueWriter::Into(DType::kInt32, into, HeapPool());
+  auto* values = writer.Take<int32_t>(2);
+  values[0] = 3;
+  values[1] = 4;
+  EXPECT_EQ(std::move(writer).ToTensor({2})->values().data(), into.data());
+  EXPECT_THAT(into.As<int32_t>(), testing::ElementsAre(3, 4));
+  EXPECT_DEATH(ValueWriter::Into(DType::kString, into, HeapPool()), "IsVariable");
 }
 
 TEST(ValueWriterTest, RefusesMoreThanThereIsRoomFor) {
