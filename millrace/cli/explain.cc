@@ -1,27 +1,19 @@
 // millrace explain: what a pipeline is, how it will run, and why.
 
-#include <cerrno>
-#include <fstream>
-#include <ios>
 #include <iostream>
-#include <istream>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include <CLI/CLI.hpp>
 
 #include "millrace/base/sha256.h"
 #include "millrace/base/status.h"
-#include "millrace/base/text.h"
+#include "millrace/cli/pipeline_file.h"
 #include "millrace/cli/verb.h"
-#include "millrace/ir/catalog.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
-#include "millrace/ops/library.h"
 #include "millrace/rewrite/rewrite.h"
 
 namespace millrace::cli {
@@ -33,36 +25,16 @@ struct Options {
   bool text = false;
 };
 
-// Reads a file, or standard input. A byte more than a pipeline may have is enough to
-// refuse it, so that a file without an end is no trouble.
-absl::StatusOr<std::string> ReadText(const std::string& file) {
-  std::ifstream opened;
-  if (file != "-") opened.open(file, std::ios::binary);
-  std::istream& in = file == "-" ? std::cin : opened;
-  std::string text(ir::kTextBytesMax + 1, '\0');
-  if (in) in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in || in.eof()) {
-    text.resize(in.gcount());
-    return text;
-  }
-  return absl::NotFoundError(
-      base::StrCat("cannot read ", file, ": ", std::generic_category().message(errno)));
-}
-
 absl::Status Explain(const Options& options) {
-  const std::string text = TRY(ReadText(options.file));
-  const ir::Catalog& catalog = ops::DefaultLibrary().catalog();
-  const absl::StatusOr<ir::Pipeline> pipeline = ir::Parse(text, {}, catalog);
-  if (!pipeline.ok()) return base::Annotate(pipeline.status(), options.file);
-  const rewrite::Rewritten rewritten =
-      TRY(rewrite::Rewrite(*pipeline, catalog, {.off = options.off}));
+  const rewrite::Rewritten rewritten = TRY(ReadPipeline(options.file, options.off));
   if (options.text) {
     std::cout << ir::Print(rewritten.after).text;
     return absl::OkStatus();
   }
-  std::cout << rewrite::Explain(rewritten) << "spec\n  " << pipeline->spec()
-            << "\nrows\n  " << pipeline->cardinality() << "\nfingerprint\n  "
-            << base::ToHex(pipeline->fingerprint()) << "\n";
+  const ir::Pipeline& pipeline = rewritten.before;
+  std::cout << rewrite::Explain(rewritten) << "spec\n  " << pipeline.spec()
+            << "\nrows\n  " << pipeline.cardinality() << "\nfingerprint\n  "
+            << base::ToHex(pipeline.fingerprint()) << "\n";
   return absl::OkStatus();
 }
 

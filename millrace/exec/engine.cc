@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -20,6 +21,7 @@
 #include "millrace/core/allocator.h"
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
+#include "millrace/exec/meters.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/pass_run.h"
 #include "millrace/exec/stage_run.h"
@@ -28,6 +30,7 @@
 #include "millrace/lanes/rest.h"
 #include "millrace/lanes/state.h"
 #include "millrace/ops/library.h"
+#include "millrace/profile/facts.h"
 #include "millrace/rewrite/rewrite.h"
 
 namespace millrace::exec {
@@ -145,6 +148,7 @@ Iterator::Iterator(Engine& engine, PassPlan plan, const ops::Library& library,
     : engine_(engine),
       plan_(std::move(plan)),
       meters_(plan_.nodes.size(), engine.options_.clock),
+      opened_(engine.options_.clock.Monotonic()),
       state_(std::move(state)),
       deal_(std::move(rest.deal)),
       pass_(plan_, options,
@@ -173,10 +177,46 @@ absl::StatusOr<std::optional<core::Block>> Iterator::Next() {
   }
   position_ = item.position;
   item.block.LeaveBudget();
+  Count(item.block);
   return std::move(item.block);
 }
 
+void Iterator::Count(const core::Block& block) {
+  facts_.wall = engine_.options_.clock.Monotonic() - opened_;
+  if (facts_.blocks == 0) {
+    facts_.first_block = facts_.wall;
+    facts_.waited = absl::ZeroDuration();
+  }
+  ++facts_.blocks;
+  const bool joins = plan_.join < static_cast<int>(plan_.nodes.size());
+  facts_.rows += joins ? RowsInBatch(block) : block.rows();
+  facts_.bytes += block.content_bytes();
+}
+
+profile::PassFacts Iterator::Facts() const {
+  profile::PassFacts facts = facts_;
+  facts.threads = engine_.options_.threads;
+  facts.io_threads = engine_.options_.io_threads;
+  facts.fetching = meters_.fetching();
+  facts.memory_peak_bytes = engine_.memory().peak_bytes;
+  const std::vector<MeterReading> readings = meters_.Read();
+  for (size_t place = 0; place < readings.size(); ++place) {
+    const ir::Pipeline& node = plan_.nodes[place];
+    facts.operators.push_back({.name = node.name(),
+                               .row_wise = node.schema().traits.row_wise,
+                               .busy = readings[place].busy,
+                               .rows_in = readings[place].rows_in,
+                               .rows_out = readings[place].rows_out,
+                               .bytes_out = readings[place].bytes_out});
+  }
+  return facts;
+}
+
 absl::Status Iterator::Refill() {
+  const absl::Duration begin = engine_.options_.clock.Monotonic();
+  const absl::Cleanup count = [&] {
+    facts_.waited += engine_.options_.clock.Monotonic() - begin;
+  };
   const base::MutexLock lock(&engine_.mutex_);
   while (!cancelled_ && !pass_.ready()) {
     pass_.changed().WaitUntil(&engine_.mutex_, absl::InfiniteFuture());

@@ -22,6 +22,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 #include "millrace/base/clock.h"
 #include "millrace/base/mutex.h"
@@ -35,6 +36,7 @@
 #include "millrace/lanes/rest.h"
 #include "millrace/lanes/state.h"
 #include "millrace/ops/library.h"
+#include "millrace/profile/facts.h"
 #include "millrace/rewrite/rewrite.h"
 
 namespace millrace::exec {
@@ -112,7 +114,8 @@ class Iterator {
 
   const PassPlan& plan() const { return plan_; }
 
-  std::vector<MeterReading> Meters() const { return meters_.Read(); }
+  // What the pass did so far. From the thread that calls Next.
+  profile::PassFacts Facts() const;
 
  private:
   friend class Engine;
@@ -120,12 +123,17 @@ class Iterator {
   Iterator(Engine& engine, PassPlan plan, const ops::Library& library,
            const PassOptions& options, lanes::State state, lanes::Rest rest);
 
+  // Counts a block that is given.
+  void Count(const core::Block& block);
+
   // Brings over what is ready. Waits for something; nothing where the pass is over.
   absl::Status Refill();
 
   Engine& engine_;
   const PassPlan plan_;
   exec::Meters meters_;
+  profile::PassFacts facts_;  // What Next has seen; the rest is in the meters.
+  const absl::Duration opened_;
   const lanes::State state_;  // All but what is left.
   const lanes::Deal deal_;
   std::deque<Item> taken_;  // Brought over, not yet given.

@@ -21,6 +21,7 @@
 #include "millrace/exec/runs_test.h"
 #include "millrace/lanes/state.h"
 #include "millrace/ops/library.h"
+#include "millrace/profile/facts.h"
 #include "millrace/rewrite/rewrite.h"
 
 namespace millrace::exec {
@@ -150,15 +151,20 @@ TEST(EngineTest, MetersWhatOperatorsDo) {
   Engine engine({.threads = 2});
   const auto iterator = MustOpen(engine, kPlain);
   Drain(*iterator);
-  const std::vector<MeterReading> meters = iterator->Meters();
-  ASSERT_EQ(meters.size(), 4U);
-  EXPECT_EQ(meters[0].rows_out, 100'000);
-  EXPECT_EQ(meters[1].rows_in, 100'000);
-  EXPECT_EQ(meters[1].rows_out, 100'000);
-  EXPECT_EQ(meters[2].rows_out, 33'333);
-  EXPECT_EQ(meters[3].rows_in, 33'333);
-  EXPECT_EQ(meters[3].rows_out, 334);
-  EXPECT_GT(meters[1].busy, absl::ZeroDuration());
+  const profile::PassFacts facts = iterator->Facts();
+  ASSERT_EQ(facts.operators.size(), 4U);
+  EXPECT_EQ(facts.operators[0].name, "range");
+  EXPECT_EQ(facts.operators[0].rows_out, 100'000);
+  EXPECT_EQ(facts.operators[1].rows_in, 100'000);
+  EXPECT_EQ(facts.operators[1].rows_out, 100'000);
+  EXPECT_EQ(facts.operators[2].rows_out, 33'333);
+  EXPECT_EQ(facts.operators[3].rows_in, 33'333);
+  EXPECT_EQ(facts.operators[3].rows_out, 334);
+  EXPECT_GT(facts.operators[1].busy, absl::ZeroDuration());
+  EXPECT_EQ(facts.blocks, 334);
+  EXPECT_EQ(facts.rows, 33'333);
+  EXPECT_EQ(facts.bytes, 33'333 * 8);
+  EXPECT_GE(facts.wall, facts.first_block);
 }
 
 }  // namespace

@@ -17,14 +17,6 @@ namespace {
 
 constexpr int kItemsPerTask = 16;
 
-// Rows of the source in a batch.
-int64_t RowsInBatch(const core::Block& batch) {
-  int64_t rows = 0;
-  const core::Column& any = batch.has_ids() ? *batch.ids() : batch.columns().front();
-  for (int64_t row = 0; row < batch.rows(); ++row) rows += any.LeadingSize(row);
-  return rows;
-}
-
 }  // namespace
 
 void InOrderStage::SetCarry(Carry carry) {

@@ -33,6 +33,13 @@ class Meters {
 
   void AddTime(int place, int64_t nanoseconds) { Add(cells_[place].busy, nanoseconds); }
 
+  // Time that a thread waited for disks.
+  void AddFetching(int64_t nanoseconds) { Add(fetching_, nanoseconds); }
+
+  absl::Duration fetching() const {
+    return absl::Nanoseconds(fetching_.load(std::memory_order_relaxed));
+  }
+
   void AddInput(int place, int64_t rows) {
     Add(cells_[place].blocks, 1);
     Add(cells_[place].rows_in, rows);
@@ -60,6 +67,7 @@ class Meters {
 
   const base::Clock& clock_;
   std::vector<Cell> cells_;
+  std::atomic<int64_t> fetching_ = 0;
 };
 
 }  // namespace millrace::exec

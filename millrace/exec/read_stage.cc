@@ -84,7 +84,12 @@ bool ReadStage::MayWork(const Slot& slot, const Memory& memory, bool first) cons
 void ReadStage::Run(Task& task, int /*thread*/) {
   const int64_t start = meters_.Now();
   absl::Status status = Work(task);
-  if (!task.fetches) meters_.AddTime(0, meters_.Now() - start);
+  const int64_t taken = meters_.Now() - start;
+  if (task.fetches) {
+    meters_.AddFetching(taken);
+  } else {
+    meters_.AddTime(0, taken);
+  }
   if (status.ok()) return;
   task.out.push_back(Item::Error(Named(status)));
   task.done = true;

@@ -4,8 +4,18 @@
 #include <utility>
 
 #include "millrace/base/check.h"
+#include "millrace/core/block.h"
+#include "millrace/core/column.h"
 
 namespace millrace::exec {
+
+int64_t RowsInBatch(const core::Block& batches) {
+  int64_t rows = 0;
+  const core::Column& any =
+      batches.has_ids() ? *batches.ids() : batches.columns().front();
+  for (int64_t row = 0; row < batches.rows(); ++row) rows += any.LeadingSize(row);
+  return rows;
+}
 
 void ItemQueue::Push(Item item) {
   bytes_ += item.bytes;

@@ -41,6 +41,10 @@ struct Item {
   }
 };
 
+// The rows that batches hold together. Requires: every field has a leading axis, and
+// there are fields or identities.
+int64_t RowsInBatch(const core::Block& batches);
+
 class StageRun;
 
 // A piece of work for one thread.

@@ -1,0 +1,58 @@
+// millrace run: runs a pipeline and shows its first blocks and its speed.
+
+#include <cstdint>
+#include <iostream>
+#include <memory>
+
+#include "absl/status/status.h"
+#include <CLI/CLI.hpp>
+
+#include "millrace/base/status.h"
+#include "millrace/cli/pipeline_file.h"
+#include "millrace/cli/run_pass.h"
+#include "millrace/cli/verb.h"
+#include "millrace/core/block.h"
+#include "millrace/profile/facts.h"
+#include "millrace/profile/table.h"
+#include "millrace/rewrite/rewrite.h"
+
+namespace millrace::cli {
+namespace {
+
+struct Options {
+  PassFlags pass;
+  int64_t show = 1;
+};
+
+absl::Status Run(const Options& options) {
+  const rewrite::Rewritten pipeline =
+      TRY(ReadPipeline(options.pass.file, options.pass.off));
+  int64_t shown = 0;
+  const profile::PassFacts facts =
+      TRY(RunPass(pipeline, options.pass, [&](const core::Block& block) {
+        if (shown++ < options.show) std::cout << block.ToString() << "\n";
+      }));
+  const double seconds = absl::ToDoubleSeconds(facts.wall);
+  const double rate = seconds > 0 ? static_cast<double>(facts.rows) / seconds : 0;
+  // Speed differs from run to run, and so is no part of the output proper.
+  std::cout << facts.rows << " rows in " << facts.blocks << " blocks\n";
+  std::cerr << profile::ShowRate(rate) << " with " << facts.threads << " threads\n";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Verb RunVerb() {
+  return {"run", "Run a pipeline; show its first blocks and its speed",
+          [](CLI::App& command) {
+            const auto options = std::make_shared<Options>();
+            AddPassFlags(command, options->pass);
+            command.add_option("--blocks", options->pass.blocks,
+                               "Stop after so many blocks (batches)");
+            command.add_option("--show", options->show,
+                               "How many blocks to show; 1 by default");
+            return [options] { return Run(*options); };
+          }};
+}
+
+}  // namespace millrace::cli
