@@ -3,14 +3,17 @@
 
 find_package(CLI11 REQUIRED)
 find_package(spdlog REQUIRED)
+find_package(ZLIB REQUIRED)
 
 millrace_layer(base                        LINKS spdlog::spdlog md
     THREADS bounded_queue clock log metrics mutex thread_cells)
+millrace_layer(codec    USES base          LINKS ZLIB::ZLIB zstd)
 millrace_layer(core     USES base          THREADS pool)
 millrace_layer(ir       USES core)
 millrace_layer(lanes    USES ir)
 millrace_layer(rewrite  USES ir            TESTS_USE ops)
+millrace_layer(storage  USES lanes codec)
 millrace_layer(kernels  USES ir)
-millrace_layer(ops      USES lanes kernels)
+millrace_layer(ops      USES storage kernels)
 millrace_layer(exec     USES ops rewrite)
 millrace_layer(cli      USES exec          LINKS CLI11::CLI11)

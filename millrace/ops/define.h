@@ -29,6 +29,7 @@
 #include "millrace/base/check.h"
 #include "millrace/core/spec.h"
 #include "millrace/ir/argument_schema.h"
+#include "millrace/ir/attachment.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/value.h"
 #include "millrace/ops/operator.h"
@@ -92,6 +93,36 @@ struct ArgumentTraits<std::string> {
   static std::string From(const ir::Value& value) { return value.As<std::string>(); }
 
   static ir::Value To(const std::string& value) { return value; }
+};
+
+template <>
+struct ArgumentTraits<std::vector<std::string>> {
+  static constexpr ir::ArgumentType kType = ir::ArgumentType::kTexts;
+
+  static std::vector<std::string> From(const ir::Value& value) {
+    std::vector<std::string> texts;
+    for (const ir::Value& item : value.As<ir::List>()) {
+      texts.push_back(item.As<std::string>());
+    }
+    return texts;
+  }
+
+  static ir::Value To(const std::vector<std::string>& texts) {
+    return ir::List(texts.begin(), texts.end());
+  }
+};
+
+template <>
+struct ArgumentTraits<std::vector<ir::Attachment>> {
+  static constexpr ir::ArgumentType kType = ir::ArgumentType::kAttachments;
+
+  static std::vector<ir::Attachment> From(const ir::Value& value) {
+    std::vector<ir::Attachment> attachments;
+    for (const ir::Value& item : value.As<ir::List>()) {
+      attachments.push_back(item.As<ir::Attachment>());
+    }
+    return attachments;
+  }
 };
 
 template <typename T>
