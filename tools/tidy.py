@@ -35,6 +35,9 @@ LIBRARIES = {
     "png.h": "kernels/image",
     "spdlog/": "base",
     "sha2.h": "base",  # libmd
+    "zconf.h": "codec",
+    "zlib.h": "codec",
+    "zstd.h": "codec",
 }
 EVERYWHERE = re.compile(
     r"absl/|gtest/|gmock/|benchmark/benchmark\.h$|"
@@ -108,8 +111,8 @@ def read_tree(root: Path) -> Tree:
     for path in sorted(set(listing.stdout.split("\0")) - {""}):
         try:
             tree[path] = (root / path).read_text(encoding="utf-8")
-        except (UnicodeDecodeError, FileNotFoundError):
-            continue  # Binary test data, or removed and not yet committed.
+        except (UnicodeDecodeError, FileNotFoundError, IsADirectoryError):
+            continue  # Binary test data, removed and not yet committed, or a link.
     return tree
 
 

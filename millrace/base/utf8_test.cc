@@ -36,6 +36,17 @@ TEST(Utf8Test, RefusesWhatIsNoCharacter) {
   }
 }
 
+TEST(Utf8Test, FindsTheFirstWrongByteWhereverItStands) {
+  for (size_t place = 0; place < 40; ++place) {
+    std::string text(40, 'a');
+    text[place] = '\xff';
+    EXPECT_EQ(ValidUtf8Size(text), place);
+    text.replace(place, 1, "\xe2\x82\xac");
+    EXPECT_EQ(ValidUtf8Size(text), text.size()) << place;
+    EXPECT_EQ(ValidUtf8Size(text.substr(0, place + 2)), place);
+  }
+}
+
 TEST(Utf8Test, TellsHowFarATextIsValid) {
   EXPECT_EQ(ValidUtf8Size("abc"), 3);
   EXPECT_EQ(ValidUtf8Size("gr\xc3\xbc\xc3"), 4);

@@ -1,7 +1,10 @@
 // What every operator promises when it runs alone, over the whole catalog.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -9,21 +12,35 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "millrace/base/check.h"
+#include "millrace/base/sha256.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
 #include "millrace/core/block.h"
+#include "millrace/core/column.h"
 #include "millrace/core/pool.h"
+#include "millrace/core/tensor.h"
 #include "millrace/exec/runs_test.h"
 #include "millrace/ir/argument_schema.h"
+#include "millrace/ir/attachment.h"
 #include "millrace/ir/pipeline.h"
+#include "millrace/ir/text.h"
+#include "millrace/lanes/chunks.h"
+#include "millrace/lanes/manifest.h"
 #include "millrace/ops/collector_test.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/operator.h"
+#include "millrace/ops/source.h"
+#include "millrace/ops/source/plain_files_test.h"
+#include "millrace/storage/row_scanner.h"
+#include "millrace/storage/samples_test.h"
 
 namespace millrace::exec {
 namespace {
@@ -48,10 +65,63 @@ Collector RunInBlocks(const ir::Pipeline& node, const core::Block& rows, int64_t
   return out;
 }
 
+// Files that the examples of sources read, with an index where they can have one.
+class SampleFiles {
+ public:
+  SampleFiles() {
+    std::vector<std::string> records;
+    std::string tar;
+    std::string text;
+    for (int row = 0; row < 300; ++row) {
+      const std::string content = storage::Noise(row * 7919 % 400'000 / 100, row);
+      records.push_back(content);
+      tar += storage::TarMember(base::StrCat(row, ".jpg"), content);
+      tar += storage::TarMember(base::StrCat(row, ".cls"), base::StrCat(row));
+      text += base::StrCat("line ", row, "\n");
+      folder_.Write(base::StrCat("images/class", row % 3, "/", row, ".jpg"), content);
+    }
+    folder_.Write("rows.tar", tar + storage::TarEnd());
+    folder_.Write("rows.tfrecord", storage::TfrecordOf(records));
+    folder_.Write("rows.txt", text);
+    for (const char* name : {"rows.tar", "rows.tfrecord", "rows.txt"}) {
+      std::filesystem::copy(folder_ / name, folder_ / base::StrCat("indexed-", name));
+    }
+    ops::AddIndex(folder_ / "indexed-rows.tar", storage::RowFormat::kTar);
+    ops::AddIndex(folder_ / "indexed-rows.tfrecord", storage::RowFormat::kTfrecord);
+    ops::AddIndex(folder_ / "indexed-rows.txt", storage::RowFormat::kLines);
+  }
+
+  // Puts the folder's path in place of the $ in an example.
+  std::string Fill(const std::string& example) const {
+    return absl::StrReplaceAll(example, {{"$", folder_.path()}});
+  }
+
+ private:
+  const storage::TemporaryFolder folder_;
+};
+
+const SampleFiles& Files() {
+  static const SampleFiles files;
+  return files;
+}
+
+const ir::Attachment& Array() {
+  static const auto& array = *new ir::Attachment(ir::EncodeTensor(
+      core::Tensor::FromValues<int64_t>(std::vector<int64_t>(1000, 7), {500, 2})));
+  return array;
+}
+
 // An example of every operator; a new one must be added here.
 std::map<std::string, std::string> Examples() {
-  return {
+  std::map<std::string, std::string> examples = {
       {"range", "range(stop=1000)"},
+      {"from_arrays", base::StrCat("from_arrays(names=[\"x\"], arrays=[@",
+                                   base::ToHex(Array().hash()), "])")},
+      {"read_files", "read_files(paths=[\"$/images/*/*\"])"},
+      {"read_images", "read_images(paths=[\"$/images\"])"},
+      {"read_tar", "read_tar(paths=[\"$/*.tar\"], fields=[\"jpg\", \"cls\"])"},
+      {"read_text", "read_text(paths=[\"$/*.txt\"])"},
+      {"read_tfrecord", "read_tfrecord(paths=[\"$/*.tfrecord\"])"},
       {"map", "map(%0, function={a: .value * 3, b: normal(0.0, 1.0)})"},
       {"filter", "filter(%0, predicate={.value % 7 < 3 or uniform(0.0, 1.0) < 0.2})"},
       {"shuffle", "shuffle(%0, window=60)"},
@@ -65,6 +135,22 @@ std::map<std::string, std::string> Examples() {
       {"drop", "drop(%0, fields=[])"},
       {"rename", "rename(%0, from=[\"value\"], to=[\"x\"])"},
   };
+  for (auto& [name, example] : examples) example = Files().Fill(example);
+  return examples;
+}
+
+// The node of an example, behind a source that those with an input read.
+ir::Pipeline NodeOf(const std::string& example) {
+  ir::Attachments attachments;
+  attachments.Add(Array());
+  const bool takes_batches = example == "unbatch(%0)";
+  const std::string text =
+      takes_batches ? "batch(%0, size=4)\n%2 = unbatch(%1)" : example;
+  absl::StatusOr<ir::Pipeline> node =
+      ir::Parse(base::StrCat("%0 = range(stop=1000)\n%1 = ", text), attachments,
+                ops::DefaultLibrary().catalog());
+  CHECK(node.ok()) << node.status();
+  return *std::move(node);
 }
 
 TEST(OperatorConformanceTest, EveryOperatorHasAnExample) {
@@ -81,13 +167,9 @@ TEST(OperatorConformanceTest, WhatComesOutDoesNotDependOnHowRowsWereCutIntoBlock
   const core::Block rows = Joined(MustRun("%0 = range(stop=1000)", {.with_ids = true}));
   const core::Block batched = rows.Stack(4);
   for (const auto& [name, example] : Examples()) {
-    if (name == "range") continue;
-    const bool batches = name == "unbatch";
-    const core::Block& input = batches ? batched : rows;
-    const ir::Pipeline node = MustParse(
-        batches ? base::StrCat("%0 = range(stop=1000)\n%1 = batch(%0, size=4)\n%2 = ",
-                               "unbatch(%1)")
-                : base::StrCat("%0 = range(stop=1000)\n%1 = ", example));
+    const ir::Pipeline node = NodeOf(example);
+    if (node.schema().traits.source) continue;
+    const core::Block& input = name == "unbatch" ? batched : rows;
     const Collector whole = RunInBlocks(node, input, 1000);
     for (const int64_t size : {1, 7, 64, 999}) {
       const Collector cut = RunInBlocks(node, input, size);
@@ -98,28 +180,94 @@ TEST(OperatorConformanceTest, WhatComesOutDoesNotDependOnHowRowsWereCutIntoBlock
   }
 }
 
-TEST(OperatorConformanceTest, ASourceGivesTheSameRowsHoweverTheyAreAskedFor) {
+// Calls `test` with every source, listed.
+void WithEverySource(absl::FunctionRef<void(const ir::Pipeline&, const ops::Source&,
+                                            const lanes::Manifest&)>
+                         test) {
   for (const auto& [name, example] : Examples()) {
-    const ir::OperatorSchema* schema =
-        *ops::DefaultLibrary().catalog().FindOperator(name);
-    if (!schema->traits.source) continue;
-    const ir::Pipeline node = MustParse(base::StrCat("%0 = ", example));
+    const ir::Pipeline node = NodeOf(example);
+    if (!node.schema().traits.source) continue;
     const auto source =
         ops::DefaultLibrary().MakeSource(node, {.pool = core::HeapPool()});
-    const std::vector<core::Block> whole = *ops::ReadAll(*source, {0, 0, 1000});
-    std::vector<core::Block> parts;
-    for (int64_t at = 0; at < 1000; at += 125) {
-      const std::vector<core::Block> part = *ops::ReadAll(*source, {0, at, at + 125});
-      parts.insert(parts.end(), part.begin(), part.end());
-    }
-    EXPECT_TRUE(core::SameRows(Joined(whole), Joined(parts))) << name;
-    std::set<std::pair<uint64_t, uint64_t>> ids;
-    const core::Block rows = Joined(whole);
-    for (int64_t i = 0; i < rows.rows(); ++i) {
-      ids.insert({rows.IdAt(i).hi, rows.IdAt(i).lo});
-    }
-    EXPECT_EQ(ids.size(), 1000U) << name << " gives two rows one identity";
+    const absl::StatusOr<lanes::Manifest> manifest = source->List();
+    ASSERT_TRUE(manifest.ok()) << name << ": " << manifest.status();
+    ASSERT_TRUE(lanes::Check(*manifest).ok()) << name;
+    test(node, *source, *manifest);
   }
+}
+
+std::vector<core::Block> ReadRows(const ops::Source& source,
+                                  const lanes::RowRange& rows) {
+  absl::StatusOr<std::vector<core::Block>> blocks = ops::ReadAll(source, rows);
+  CHECK(blocks.ok()) << blocks.status();
+  return *std::move(blocks);
+}
+
+TEST(OperatorConformanceTest, ASourceGivesTheSameRowsHoweverTheyAreAskedFor) {
+  WithEverySource([](const ir::Pipeline& node, const ops::Source& source,
+                     const lanes::Manifest& manifest) {
+    for (int64_t i = 0; i < std::ssize(manifest.splits); ++i) {
+      const lanes::Split& split = manifest.splits[i];
+      const core::Block whole = Joined(ReadRows(source, ops::WholeSplit(manifest, i)));
+      EXPECT_EQ(whole.rows(), split.rows.value_or(whole.rows())) << split.name;
+      if (!split.seekable) continue;
+      std::vector<core::Block> parts;
+      for (int64_t at = 0; at < whole.rows(); at += 125) {
+        for (core::Block& part :
+             ReadRows(source, {i, at, std::min(at + 125, whole.rows())})) {
+          parts.push_back(std::move(part));
+        }
+      }
+      EXPECT_TRUE(core::SameRows(whole, Joined(parts))) << node.name();
+    }
+  });
+}
+
+TEST(OperatorConformanceTest, ASourceGivesTheRowsThatItsSpecPromises) {
+  WithEverySource([](const ir::Pipeline& node, const ops::Source& source,
+                     const lanes::Manifest& manifest) {
+    int64_t rows = 0;
+    for (int64_t i = 0; i < std::ssize(manifest.splits); ++i) {
+      for (const core::Block& block : ReadRows(source, ops::WholeSplit(manifest, i))) {
+        EXPECT_TRUE(core::CheckAdmits(node.spec(), block).ok()) << node.name();
+        rows += block.rows();
+      }
+    }
+    EXPECT_GT(rows, 0) << node.name();
+    const bool known = node.cardinality().known();
+    EXPECT_EQ(rows, known ? node.cardinality().rows() : rows) << node.name();
+  });
+}
+
+TEST(OperatorConformanceTest, ASourceGivesNoTwoRowsOneIdentity) {
+  WithEverySource([](const ir::Pipeline& node, const ops::Source& source,
+                     const lanes::Manifest& manifest) {
+    std::set<core::RowId> ids;
+    int64_t count = 0;
+    for (int64_t i = 0; i < std::ssize(manifest.splits); ++i) {
+      for (const core::Block& block : ReadRows(source, ops::WholeSplit(manifest, i))) {
+        for (int64_t row = 0; row < block.rows(); ++row) ids.insert(block.IdAt(row));
+        count += block.rows();
+      }
+    }
+    EXPECT_EQ(std::ssize(ids), count) << node.name();
+  });
+}
+
+TEST(OperatorConformanceTest, AnIndexedFileGivesTheRowsOfTheSameFileWithoutIndex) {
+  WithEverySource([](const ir::Pipeline& node, const ops::Source& source,
+                     const lanes::Manifest& manifest) {
+    if (manifest.counted()) return;
+    ASSERT_EQ(manifest.splits.size(), 2U) << node.name();
+    ASSERT_TRUE(manifest.splits[0].seekable && !manifest.splits[1].seekable);
+    const core::Block indexed = Joined(ReadRows(source, ops::WholeSplit(manifest, 0)));
+    const core::Block plain = Joined(ReadRows(source, ops::WholeSplit(manifest, 1)));
+    ASSERT_EQ(indexed.columns().size(), plain.columns().size());
+    for (size_t i = 0; i < plain.columns().size(); ++i) {
+      EXPECT_TRUE(core::SameRows(indexed.columns()[i], plain.columns()[i]))
+          << node.name() << "." << plain.names()[i];
+    }
+  });
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ class SequentialRunner::Lane {
       absl::StatusOr<std::optional<core::Block>> block = (*reader)->Next();
       TRY(Named(0, block.status()));
       if (!block->has_value()) return absl::OkStatus();
-      TRY(Enter(1, **std::move(block)));
+      if ((*block)->rows() > 0) TRY(Enter(1, **std::move(block)));
     }
   }
 

@@ -20,6 +20,9 @@
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/runs_test.h"
 #include "millrace/ops/library.h"
+#include "millrace/ops/source/plain_files_test.h"
+#include "millrace/storage/row_scanner.h"
+#include "millrace/storage/samples_test.h"
 
 namespace millrace::exec {
 namespace {
@@ -44,6 +47,48 @@ std::vector<int64_t> BatchSizes(const std::vector<core::Block>& batches) {
 TEST(SequentialRunnerTest, GivesEveryNumberOfARangeInOrder) {
   const core::Block rows = Joined(MustRun("%0 = range(stop=5000)"));
   EXPECT_EQ(Values<int64_t>(rows, "value"), Iota(5000));
+}
+
+// A tar with an index: large rows, so that some fetches give no row at all.
+std::string IndexedTar(const storage::TemporaryFolder& folder, int rows) {
+  std::string bytes;
+  for (int row = 0; row < rows; ++row) {
+    bytes += storage::TarMember(base::StrCat(row, ".bin"),
+                                storage::Noise(row % 5 * 150'000, row));
+    bytes += storage::TarMember(base::StrCat(row, ".cls"), base::StrCat(row));
+  }
+  const std::string path = folder.Write("a.tar", bytes + storage::TarEnd());
+  ops::AddIndex(path, storage::RowFormat::kTar);
+  return path;
+}
+
+TEST(SequentialRunnerTest, ReadsIndexedFilesInOrder) {
+  const storage::TemporaryFolder folder;
+  const std::string path = IndexedTar(folder, 60);
+  const auto batches = MustRun(
+      base::StrCat("%0 = ", ops::Call("read_tar", path, ", fields=[\"bin\", \"cls\"]"),
+                   "%1 = map(%0, function={cls: .cls}) %2 = batch(%1, size=8)"));
+  EXPECT_THAT(BatchSizes(batches), ElementsAre(8, 8, 8, 8, 8, 8, 8, 4));
+  EXPECT_EQ(Values<int64_t>(Joined(batches, 1), "cls"), Iota(60));
+}
+
+TEST(SequentialRunnerTest, ShufflesIndexedFilesTheSameWayEveryTime) {
+  const storage::TemporaryFolder folder;
+  const std::string text = base::StrCat(
+      "%0 = ",
+      ops::Call("read_tar", IndexedTar(folder, 60), ", fields=[\"bin\", \"cls\"]"),
+      "%1 = shuffle(%0, window=20, seed=3)");
+  const core::Block first = Joined(MustRun(text));
+  EXPECT_TRUE(core::SameRows(first, Joined(MustRun(text))));
+  std::vector<int64_t> labels = Values<int64_t>(first, "cls");
+  EXPECT_NE(labels, Iota(60));
+  std::ranges::sort(labels);
+  EXPECT_EQ(labels, Iota(60));
+}
+
+TEST(SequentialRunnerTest, SaysWhichSourceAFileWasMissingFor) {
+  const auto blocks = RunAll(MustParse("%0 = read_text(paths=[\"no/such/file\"])"));
+  EXPECT_THAT(blocks.status().message(), HasSubstr("no file matches: no/such/file"));
 }
 
 TEST(SequentialRunnerTest, EndsOnceAndStaysEnded) {

@@ -79,6 +79,8 @@ std::optional<ArgumentType> ItemType(ArgumentType type) {
       return ArgumentType::kFloat;
     case ArgumentType::kTexts:
       return ArgumentType::kText;
+    case ArgumentType::kAttachments:
+      return ArgumentType::kAttachment;
     default:
       return std::nullopt;
   }
@@ -199,6 +201,8 @@ std::string_view Describe(ArgumentType type) {
       return "an expression";
     case ArgumentType::kAttachment:
       return "an attachment";
+    case ArgumentType::kAttachments:
+      return "a list of attachments";
   }
   return "unknown";
 }

@@ -27,6 +27,7 @@ enum class ArgumentType : uint8_t {
   kRowFunction,    // From a row to a row: named results.
   kValueFunction,  // From a row to one value.
   kAttachment,
+  kAttachments,
 };
 
 // "an integer", "a list of texts": for messages.

@@ -63,7 +63,8 @@ std::vector<std::pair<ArgumentType, Value>> Suiting() {
           {ArgumentType::kTexts, List{"a", "b"}},
           {ArgumentType::kRowFunction, MakeFunction("{x: .a}")},
           {ArgumentType::kValueFunction, MakeFunction("{.a}")},
-          {ArgumentType::kAttachment, Attachment("a")}};
+          {ArgumentType::kAttachment, Attachment("a")},
+          {ArgumentType::kAttachments, List{Attachment("a"), Attachment("b")}}};
 }
 
 TEST(ArgumentSchemaTest, TakesAValueOfItsTypeAndNoOther) {

@@ -48,6 +48,12 @@ std::string PrintHeader(const Header& header) {
   return line;
 }
 
+absl::StatusOr<std::string_view> HeaderLine(std::string_view content) {
+  const size_t end = content.substr(0, 1025).find('\n');
+  if (end == std::string_view::npos) return Malformed("it has no header");
+  return content.substr(0, end);
+}
+
 absl::StatusOr<Header> ParseHeader(std::string_view line) {
   const std::vector<std::string> words = absl::StrSplit(base::ToAbsl(line), ' ');
   const std::optional<DType> dtype = core::ParseDType(words[0]);
@@ -132,12 +138,16 @@ Attachment EncodeTensor(const Tensor& tensor) {
   return Attachment(std::move(content));
 }
 
+absl::StatusOr<ValueType> DecodeTensorType(const Attachment& attachment) {
+  const Header header = TRY(ParseHeader(TRY(HeaderLine(attachment.content()))));
+  return ValueType{header.dtype, header.shape};
+}
+
 absl::StatusOr<Tensor> DecodeTensor(const Attachment& attachment) {
   const std::string_view content = attachment.content();
-  const size_t end = content.find('\n');
-  if (end == std::string_view::npos || end > 1024) return Malformed("it has no header");
-  const Header header = TRY(ParseHeader(content.substr(0, end)));
-  const std::string_view body = content.substr(end + 1);
+  const std::string_view line = TRY(HeaderLine(content));
+  const Header header = TRY(ParseHeader(line));
+  const std::string_view body = content.substr(line.size() + 1);
   return core::IsVariable(header.dtype) ? DecodeTexts(header, body)
                                         : DecodeFixed(header, body);
 }

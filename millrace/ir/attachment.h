@@ -12,6 +12,7 @@
 
 #include "millrace/base/sha256.h"
 #include "millrace/core/tensor.h"
+#include "millrace/ir/type.h"
 
 namespace millrace::ir {
 
@@ -47,6 +48,9 @@ class Attachments {
 
 // Writes a tensor as an attachment: its type and shape in text, a line feed, its bytes.
 Attachment EncodeTensor(const core::Tensor& tensor);
+
+// Reads the type and shape of what EncodeTensor wrote; the values are not looked at.
+absl::StatusOr<ValueType> DecodeTensorType(const Attachment& attachment);
 
 // Reads what EncodeTensor wrote; anything else is an error.
 absl::StatusOr<core::Tensor> DecodeTensor(const Attachment& attachment);

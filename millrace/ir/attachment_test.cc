@@ -166,6 +166,21 @@ TEST(AttachmentTest, BytesMustBeAsManyAsTheHeaderSays) {
   EXPECT_THAT(Decoded("float32 0\n"), IsOk());
 }
 
+TEST(AttachmentTest, TheTypeIsReadWithoutTheValues) {
+  const auto type = [](std::string_view content) {
+    return DecodeTensorType(Attachment(std::string(content)));
+  };
+  const auto read = type("float32 2 3\nnot the values");
+  ASSERT_THAT(read, IsOk());
+  EXPECT_EQ(read->dtype, core::DType::kFloat32);
+  EXPECT_EQ(read->shape, core::Shape({2, 3}));
+  EXPECT_THAT(type("string\n"), IsOk());
+  for (const char* wrong : {"", "float32 2", "floaty 2\n", "float32  2\n",
+                            "float32 -2\n", "float32 02\n"}) {
+    EXPECT_THAT(type(wrong), StatusIs(absl::StatusCode::kInvalidArgument)) << wrong;
+  }
+}
+
 TEST(AttachmentTest, ABoolIsZeroOrOne) {
   EXPECT_THAT(Decoded(std::string_view("bool 2\n\0\1", 9)), IsOk());
   EXPECT_THAT(Decoded("bool 2\n\1\2"),

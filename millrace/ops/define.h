@@ -29,6 +29,7 @@
 #include "millrace/base/check.h"
 #include "millrace/core/spec.h"
 #include "millrace/ir/argument_schema.h"
+#include "millrace/ir/attachment.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/value.h"
 #include "millrace/ops/operator.h"
@@ -108,6 +109,19 @@ struct ArgumentTraits<std::vector<std::string>> {
 
   static ir::Value To(const std::vector<std::string>& texts) {
     return ir::List(texts.begin(), texts.end());
+  }
+};
+
+template <>
+struct ArgumentTraits<std::vector<ir::Attachment>> {
+  static constexpr ir::ArgumentType kType = ir::ArgumentType::kAttachments;
+
+  static std::vector<ir::Attachment> From(const ir::Value& value) {
+    std::vector<ir::Attachment> attachments;
+    for (const ir::Value& item : value.As<ir::List>()) {
+      attachments.push_back(item.As<ir::Attachment>());
+    }
+    return attachments;
   }
 };
 

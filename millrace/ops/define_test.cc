@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -13,6 +14,7 @@
 #include "millrace/core/pool.h"
 #include "millrace/core/spec.h"
 #include "millrace/ir/argument_schema.h"
+#include "millrace/ir/attachment.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/value.h"
 #include "millrace/ops/operator.h"
@@ -112,6 +114,23 @@ TEST(DefineTest, RulesSeeTypedArguments) {
   EXPECT_EQ(def.schema.noop_reason({.arguments = one, .inputs = {&spec, 1}}), "one");
   EXPECT_FALSE(def.schema.is_random(one));
   EXPECT_EQ(def.schema.cardinality(one, {}), ir::Cardinality::Known(1));
+}
+
+TEST(DefineTest, ListsOfTextsGoThereAndBack) {
+  using Traits = ArgumentTraits<std::vector<std::string>>;
+  const std::vector<std::string> texts = {"a", "", "b"};
+  EXPECT_EQ(Traits::kType, ir::ArgumentType::kTexts);
+  EXPECT_EQ(Traits::To(texts), ir::Value(ir::List{"a", "", "b"}));
+  EXPECT_EQ(Traits::From(Traits::To(texts)), texts);
+  EXPECT_EQ(Traits::From(ir::List{}), std::vector<std::string>());
+}
+
+TEST(DefineTest, ListsOfAttachmentsAreRead) {
+  using Traits = ArgumentTraits<std::vector<ir::Attachment>>;
+  const ir::Attachment a("a");
+  const ir::Attachment b("b");
+  EXPECT_EQ(Traits::kType, ir::ArgumentType::kAttachments);
+  EXPECT_EQ(Traits::From(ir::List{a, b}), (std::vector<ir::Attachment>{a, b}));
 }
 
 }  // namespace

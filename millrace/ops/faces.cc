@@ -48,6 +48,7 @@ constexpr std::string_view kHead =
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "millrace/ir/attachment.h"
 #include "millrace/ir/expr.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ops/dataset_base.h"
@@ -98,6 +99,8 @@ std::string PlainType(ArgumentType type) {
       return "ir::ValueFunction";
     case ArgumentType::kAttachment:
       return "ir::Attachment";
+    case ArgumentType::kAttachments:
+      return "std::vector<ir::Attachment>";
   }
   return "";
 }

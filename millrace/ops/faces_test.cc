@@ -95,6 +95,15 @@ TEST(FacesTest, LongDocsAreBrokenIntoLines) {
   }
 }
 
+TEST(FacesTest, ListsOfAttachmentsAreOptionsToo) {
+  EXPECT_THAT(HeaderOf({.name = "odd",
+                        .doc = "Odd.",
+                        .arguments = {{.name = "arrays",
+                                       .type = ir::ArgumentType::kAttachments,
+                                       .doc = "A."}}}),
+              HasSubstr("std::vector<ir::Attachment> arrays = {};"));
+}
+
 TEST(FacesTest, OperatorsWithSeveralInputsHaveNoMethod) {
   EXPECT_THAT(HeaderOf({.name = "zip", .doc = "Zips.", .inputs = 2}),
               Not(HasSubstr("Zip")));

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
+#include "millrace/base/check.h"
 #include "millrace/base/status.h"
 #include "millrace/core/block.h"
 #include "millrace/core/buffer.h"
@@ -14,18 +15,37 @@
 
 namespace millrace::ops {
 
-absl::StatusOr<core::Block> WithSourceIds(const core::Block& block, int64_t split,
-                                          int64_t begin, const SourceContext& context) {
+namespace {
+
+// Gives the row at each place the identity of the row of a split that `number_at` says.
+template <typename NumberAt>
+absl::StatusOr<core::Block> WithIds(const core::Block& block, int64_t split,
+                                    const SourceContext& context,
+                                    const NumberAt& number_at) {
   if (!context.with_ids) return block;
   core::Buffer ids = TRY(context.pool.AllocateFor<uint64_t>(2 * block.rows()));
   const absl::Span<uint64_t> words = ids.MutableAs<uint64_t>();
   for (int64_t row = 0; row < block.rows(); ++row) {
-    const core::RowId id = SourceRowId(context.call_number, split, begin + row);
+    const core::RowId id = SourceRowId(context.call_number, split, number_at(row));
     words[2 * row] = id.hi;
     words[2 * row + 1] = id.lo;
   }
   return block.WithIds(
       core::Column::Dense(core::DType::kUint64, block.rows(), {2}, std::move(ids)));
+}
+
+}  // namespace
+
+absl::StatusOr<core::Block> WithSourceIds(const core::Block& block, int64_t split,
+                                          int64_t begin, const SourceContext& context) {
+  return WithIds(block, split, context, [&](int64_t row) { return begin + row; });
+}
+
+absl::StatusOr<core::Block> WithSourceIds(const core::Block& block, int64_t split,
+                                          absl::Span<const int64_t> numbers,
+                                          const SourceContext& context) {
+  CHECK_EQ(numbers.size(), block.rows());
+  return WithIds(block, split, context, [&](int64_t row) { return numbers[row]; });
 }
 
 }  // namespace millrace::ops

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
@@ -21,6 +22,8 @@
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/ops/bad_rows.h"
+#include "millrace/storage/blob_store.h"
+#include "millrace/storage/local_files.h"
 
 namespace millrace::ops {
 
@@ -32,6 +35,7 @@ struct SourceContext {
   int64_t call_number = ir::kNoCallNumber;  // Of this source in the user's pipeline.
   bool with_ids = true;                     // Somebody needs the rows' identities.
   BadRows& bad_rows = NoBadRows();
+  storage::BlobStore& blobs = storage::ProcessFiles();  // Where files are.
 };
 
 class Reader {
@@ -76,5 +80,10 @@ inline core::RowId SourceRowId(int64_t call_number, int64_t split, int64_t row) 
 // context asks for them.
 absl::StatusOr<core::Block> WithSourceIds(const core::Block& block, int64_t split,
                                           int64_t begin, const SourceContext& context);
+
+// The same for rows of these numbers. Requires: as many as the block has rows.
+absl::StatusOr<core::Block> WithSourceIds(const core::Block& block, int64_t split,
+                                          absl::Span<const int64_t> numbers,
+                                          const SourceContext& context);
 
 }  // namespace millrace::ops

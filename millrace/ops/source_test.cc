@@ -1,10 +1,14 @@
 #include "millrace/ops/source.h"
 
+#include <cstdint>
+#include <vector>
+
 #include "gtest/gtest.h"
 
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
 #include "millrace/ops/single_operator_test.h"
+#include "millrace/storage/local_files.h"
 
 namespace millrace::ops {
 namespace {
@@ -16,6 +20,20 @@ TEST(SourceTest, RowsAreIdentifiedBySourceSplitAndPlace) {
   EXPECT_EQ(block.IdAt(3), SourceRowId(5, 7, 103));
   EXPECT_NE(SourceRowId(5, 7, 100), SourceRowId(5, 8, 100));
   EXPECT_NE(SourceRowId(5, 7, 100), SourceRowId(6, 7, 100));
+}
+
+TEST(SourceTest, RowsThatAreLeftOutLeaveTheOthersTheirIdentities) {
+  const SourceContext context = {.pool = core::HeapPool(), .call_number = 5};
+  const std::vector<int64_t> numbers = {3, 4, 9, 12};
+  const core::Block block = *WithSourceIds(Numbers(0, 4), 7, numbers, context);
+  EXPECT_EQ(block.IdAt(0), SourceRowId(5, 7, 3));
+  EXPECT_EQ(block.IdAt(2), SourceRowId(5, 7, 9));
+  EXPECT_EQ(block.IdAt(3), SourceRowId(5, 7, 12));
+}
+
+TEST(SourceTest, FilesComeFromTheProcessUnlessSaidOtherwise) {
+  const SourceContext context = {.pool = core::HeapPool()};
+  EXPECT_EQ(&context.blobs, &storage::ProcessFiles());
 }
 
 TEST(SourceTest, IdentitiesAreMadeOnlyWhereTheyAreNeeded) {

@@ -1,0 +1,181 @@
+#include "millrace/codec/decompress.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "millrace/base/hash.h"
+#include "millrace/base/status.h"
+#include "millrace/base/status_matchers.h"
+#include "millrace/codec/compress_test.h"
+
+namespace millrace::codec {
+namespace {
+
+using absl::StatusCode::kDataLoss;
+using base::IsOk;
+using base::IsOkAndHolds;
+using base::StatusIs;
+using testing::HasSubstr;
+
+// Text and noise, so that there is something to find and something that is not.
+std::string Content(size_t size) {
+  std::string content(size, '\0');
+  for (size_t i = 0; i < size; ++i) {
+    content[i] = static_cast<char>(i % 97 < 60 ? 'a' + i % 7 : base::Mix64(i));
+  }
+  return content;
+}
+
+struct Sizes {
+  size_t piece = 1 << 20;
+  size_t room = 1 << 16;
+};
+
+// Decompresses all of it, in pieces, into room for a few bytes at a time.
+absl::StatusOr<std::string> Unfold(Compression compression, std::string_view bytes,
+                                   const Sizes& sizes = {},
+                                   const DecompressOptions& options = {}) {
+  const std::unique_ptr<Decompressor> unfold = MakeDecompressor(compression, options);
+  std::string content;
+  std::vector<std::byte> room(sizes.room);
+  size_t offered = std::min(sizes.piece, bytes.size());
+  while (true) {
+    const Progress done =
+        TRY(unfold->Run(bytes.substr(0, offered), absl::MakeSpan(room)));
+    content.append(reinterpret_cast<const char*>(room.data()), done.given);
+    bytes.remove_prefix(done.taken);
+    if (done.given == std::ssize(room)) {
+      offered -= done.taken;
+      continue;
+    }
+    if (bytes.empty()) break;
+    offered = std::min(offered - done.taken + sizes.piece, bytes.size());
+  }
+  TRY(unfold->Finish());
+  return content;
+}
+
+class DecompressTest : public testing::TestWithParam<Compression> {
+ protected:
+  static std::string Fold(std::string_view content) {
+    return GetParam() == Compression::kGzip ? Gzipped(content) : Zstandard(content);
+  }
+};
+
+TEST_P(DecompressTest, GivesBackWhatWasCompressedHoweverItIsCutUp) {
+  const std::string content = Content(5000);
+  const std::string bytes = Fold(content);
+  for (const size_t piece : {1, 2, 7, 100, 100'000}) {
+    for (const size_t room : {1, 3, 64, 4999, 5000, 5001}) {
+      EXPECT_THAT(Unfold(GetParam(), bytes, {piece, room}), IsOkAndHolds(content))
+          << piece << " " << room;
+    }
+  }
+}
+
+TEST_P(DecompressTest, JoinsWhatWasCompressedOneAfterAnother) {
+  const std::string bytes = Fold("one, ") + Fold("") + Fold("two, ") + Fold("three");
+  for (const size_t piece : {1, 10, 1000}) {
+    EXPECT_THAT(Unfold(GetParam(), bytes, {piece, 4}), IsOkAndHolds("one, two, three"));
+  }
+}
+
+TEST_P(DecompressTest, KnowsWhereverItWasCutOff) {
+  const std::string content = Content(300);
+  const std::string bytes = Fold(content);
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_THAT(Unfold(GetParam(), bytes.substr(0, size)),
+                StatusIs(kDataLoss, HasSubstr("ends too early, at byte")))
+        << size;
+  }
+}
+
+TEST_P(DecompressTest, NeverGivesOtherContentForChangedBytes) {
+  const std::string content = Content(400);
+  const std::string bytes = Fold(content);
+  for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    std::string changed = bytes;
+    changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << (bit % 8)));
+    const absl::StatusOr<std::string> unfolded = Unfold(GetParam(), changed);
+    if (unfolded.ok()) {
+      EXPECT_EQ(*unfolded, content) << bit;  // A time of day, a flag without effect.
+    } else {
+      EXPECT_THAT(unfolded, StatusIs(kDataLoss, HasSubstr("byte"))) << bit;
+    }
+  }
+}
+
+TEST_P(DecompressTest, RefusesWhatIsNotItsFormat) {
+  EXPECT_THAT(Unfold(GetParam(), "this is plain text, not compressed at all"),
+              StatusIs(kDataLoss, HasSubstr("corrupt near byte")));
+  EXPECT_THAT(Unfold(GetParam(), Fold("good") + "and then something else follows"),
+              StatusIs(kDataLoss));
+}
+
+TEST_P(DecompressTest, UnfoldsNoMoreThanThereIsRoomFor) {
+  const std::string bomb = Fold(std::string(64 << 20, '\0'));
+  ASSERT_LT(bomb.size(), 1U << 17);
+  const std::unique_ptr<Decompressor> unfold = MakeDecompressor(GetParam());
+  std::vector<std::byte> room(1000);
+  const Progress done = *unfold->Run(bomb, absl::MakeSpan(room));
+  EXPECT_EQ(done.given, 1000);
+}
+
+TEST_P(DecompressTest, StopsAtALimitAndStaysStopped) {
+  const std::string bomb = Fold(std::string(1 << 20, '\0'));
+  EXPECT_THAT(Unfold(GetParam(), bomb, {}, {.content_bytes_max = 1 << 20}), IsOk());
+  EXPECT_THAT(Unfold(GetParam(), bomb, {}, {.content_bytes_max = (1 << 20) - 1}),
+              StatusIs(kDataLoss, HasSubstr("more than allowed")));
+  const std::unique_ptr<Decompressor> unfold =
+      MakeDecompressor(GetParam(), {.content_bytes_max = 10});
+  std::vector<std::byte> room(100);
+  const absl::Status first = unfold->Run(bomb, absl::MakeSpan(room)).status();
+  EXPECT_THAT(first, StatusIs(kDataLoss));
+  EXPECT_EQ(unfold->Run(bomb, absl::MakeSpan(room)).status(), first);
+  EXPECT_EQ(unfold->Finish(), first);
+}
+
+TEST_P(DecompressTest, TellsItsFormatByItsFirstBytes) {
+  EXPECT_EQ(CompressionOfContent(Fold("content")), GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, DecompressTest,
+                         testing::Values(Compression::kGzip, Compression::kZstd));
+
+TEST_F(DecompressTest, GzipMayBeFilledUpWithZeros) {
+  const std::string bytes = Gzipped("content") + std::string(100, '\0');
+  EXPECT_THAT(Unfold(Compression::kGzip, bytes, {.piece = 9}), IsOkAndHolds("content"));
+  EXPECT_THAT(Unfold(Compression::kGzip, bytes + Gzipped("!")),
+              IsOkAndHolds("content!"));
+  EXPECT_THAT(Unfold(Compression::kGzip, std::string(100, '\0')), StatusIs(kDataLoss));
+}
+
+TEST_F(DecompressTest, TellsCompressionByTheName) {
+  EXPECT_EQ(CompressionOfName("a/b.tfrecord.gz"), Compression::kGzip);
+  EXPECT_EQ(CompressionOfName("b.TGZ"), Compression::kGzip);
+  EXPECT_EQ(CompressionOfName("a.tar.zst"), Compression::kZstd);
+  EXPECT_EQ(CompressionOfName("a.tzst"), Compression::kZstd);
+  EXPECT_EQ(CompressionOfName("a.gz/b.tar"), Compression::kNone);
+  EXPECT_EQ(CompressionOfName("gz"), Compression::kNone);
+  EXPECT_EQ(CompressionOfName(""), Compression::kNone);
+}
+
+TEST_F(DecompressTest, TellsPlainContentFromCompressed) {
+  EXPECT_EQ(CompressionOfContent(""), Compression::kNone);
+  EXPECT_EQ(CompressionOfContent("\x1f"), Compression::kNone);
+  EXPECT_EQ(CompressionOfContent("text"), Compression::kNone);
+  EXPECT_EQ(CompressionOfContent("\x5f\x2a\x4d\x18 rest"), Compression::kZstd);
+}
+
+}  // namespace
+}  // namespace millrace::codec

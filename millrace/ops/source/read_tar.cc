@@ -1,0 +1,109 @@
+// ReadTar: the rows of tar files, as WebDataset writes them.
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+
+#include "millrace/base/status.h"
+#include "millrace/base/text.h"
+#include "millrace/core/dtype.h"
+#include "millrace/core/spec.h"
+#include "millrace/ir/operator.h"
+#include "millrace/ops/define.h"
+#include "millrace/ops/source.h"
+#include "millrace/ops/source/paths.h"
+#include "millrace/ops/source/scan_source.h"
+#include "millrace/storage/row_scanner.h"
+#include "millrace/storage/tar.h"
+
+namespace millrace::ops {
+namespace {
+
+constexpr std::string_view kKeyField = "__key__";
+
+struct ReadTarArgs {
+  std::vector<std::string> paths;
+  std::vector<std::string> fields;
+};
+
+// The type of a field, by the last part of its name: "cls", "seg.cls".
+core::DType TypeOf(const std::string& field) {
+  const std::string last = field.substr(field.rfind('.') + 1);
+  if (last == "cls" || field == "index") return core::DType::kInt64;
+  return last == "txt" ? core::DType::kString : core::DType::kBytes;
+}
+
+// The fields that are members of the tar: the key is none, and always there.
+std::vector<std::string> MembersOf(const ReadTarArgs& args) {
+  std::vector<std::string> members = args.fields;
+  std::erase(members, kKeyField);
+  return members;
+}
+
+core::Spec RowSpec(const ReadTarArgs& args) {
+  std::vector<core::FieldSpec> fields;
+  for (const std::string& field : MembersOf(args)) {
+    fields.push_back({field, TypeOf(field), {}});
+  }
+  fields.push_back({std::string(kKeyField), core::DType::kString, {}});
+  return core::Spec(std::move(fields));
+}
+
+absl::StatusOr<core::Spec> InferTar(const ReadTarArgs& args, const core::Spec&) {
+  for (const std::string& field : args.fields) {
+    TRY(core::CheckFieldName(field));
+    if (std::ranges::count(args.fields, field) > 1) {
+      return absl::InvalidArgumentError(
+          base::StrCat("argument fields names one twice: ", field));
+    }
+    if (absl::AsciiStrToLower(field) != field) {
+      return absl::InvalidArgumentError(base::StrCat(
+          "argument fields must be in lower case, as WebDataset's are: ", field));
+    }
+  }
+  return SpecOfPaths(args.paths, RowSpec(args));
+}
+
+class ReadTar final : public ScanSource {
+ public:
+  ReadTar(const ReadTarArgs& args, const SourceContext& context)
+      : ScanSource(args.paths,
+                   {.format = storage::RowFormat::kTar,
+                    .spec = RowSpec(args),
+                    .has_key = true,
+                    .make_scanner =
+                        [members = MembersOf(args)](int64_t offset) {
+                          return std::make_unique<storage::TarScanner>(
+                              storage::TarOptions{.offset = offset, .fields = members});
+                        }},
+                   context) {}
+};
+
+}  // namespace
+
+OperatorDef ReadTarDef() {
+  return Define<ReadTar, ReadTarArgs>("read_tar")
+      .Doc(
+          "Reads tar files in WebDataset's layout: neighbours that share a name up to "
+          "its first dot are one row, what follows the dot is the field. Fields `cls` "
+          "and `index` are int64, `txt` is a string, others are bytes; the shared "
+          "name is the field `__key__`.")
+      .Arg("paths", &ReadTarArgs::paths, kPathsDoc, Required())
+      .Arg("fields", &ReadTarArgs::fields,
+           "The fields to read, as in [\"jpg\", \"cls\"]; others are passed over.",
+           Required())
+      .Infer(InferTar)
+      .Count([](const ReadTarArgs&, const ir::Cardinality&) {
+        return ir::Cardinality::Unknown();
+      });
+}
+
+}  // namespace millrace::ops

@@ -1,0 +1,316 @@
+#include "millrace/storage/local_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+#include "millrace/base/check.h"
+#include "millrace/base/status.h"
+#include "millrace/base/text.h"
+#include "millrace/storage/blob_store.h"
+#include "millrace/storage/glob.h"
+
+namespace millrace::storage {
+namespace {
+
+// What the system said, with the code that tells the caller what to do.
+absl::Status Failed(std::string_view what, std::string_view path, int error) {
+  const std::string message =
+      base::StrCat(what, ": ", path, ": ", std::generic_category().message(error));
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::NotFoundError(message);
+    case EACCES:
+    case EPERM:
+      return absl::PermissionDeniedError(
+          base::StrCat(message, "; run as a user who may, or change its mode"));
+    case ENOSPC:
+    case EDQUOT:  // NOLINT(misc-include-cleaner): of <cerrno>.
+    case EMFILE:
+    case ENFILE:
+      return absl::ResourceExhaustedError(message);
+    default:
+      return absl::UnavailableError(message);
+  }
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  ~Descriptor() { close(number_); }
+
+  int operator*() const { return number_; }
+
+ private:
+  const int number_;
+};
+
+int OpenAgainWhenInterrupted(const std::string& path, int flags) {
+  constexpr mode_t kMode = 0666;  // Less what the user's mask takes away.
+  int descriptor = -1;
+  do {
+    descriptor = open(path.c_str(), flags | O_CLOEXEC, kMode);
+  } while (descriptor < 0 && errno == EINTR);
+  return descriptor;
+}
+
+BlobInfo InfoOf(const std::string& path, const struct stat& facts) {
+  const int64_t nanoseconds =
+      int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec;
+  return {.path = path,
+          .bytes = facts.st_size,
+          .version = base::StrCat(nanoseconds, "-", facts.st_size)};
+}
+
+absl::Status NotAFile(std::string_view path) {
+  return absl::InvalidArgumentError(base::StrCat(
+      "not a file: ", path, " is a folder or a device; to read what is in a folder, ",
+      "give a pattern such as ", path, "/*"));
+}
+
+class LocalBlob final : public Blob {
+ public:
+  LocalBlob(int descriptor, BlobInfo info)
+      : descriptor_(descriptor), info_(std::move(info)) {}
+
+  const BlobInfo& info() const override { return info_; }
+
+  absl::StatusOr<int64_t> Read(int64_t offset,
+                               absl::Span<std::byte> room) const override {
+    return Read(offset, room, {});
+  }
+
+  absl::StatusOr<int64_t> Read(int64_t offset, absl::Span<std::byte> first,
+                               absl::Span<std::byte> second) const override {
+    CHECK_GE(offset, 0);
+    const size_t wanted = first.size() + second.size();
+    size_t done = 0;
+    while (done < wanted) {
+      const auto rooms = Rest(first, second, done);
+      const ssize_t got =
+          preadv(*descriptor_, rooms.data(), 2, offset + static_cast<int64_t>(done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return Failed("cannot read file", info_.path, errno);
+      if (got == 0) break;
+      done += static_cast<size_t>(got);
+    }
+    const auto end = offset + static_cast<int64_t>(done);
+    if (done < wanted && end < info_.bytes) return Shorter(end);
+    return static_cast<int64_t>(done);
+  }
+
+ private:
+  // What is left of two rooms when `done` bytes are filled.
+  // NOLINTNEXTLINE(misc-include-cleaner): of <sys/uio.h>.
+  static std::array<iovec, 2> Rest(absl::Span<std::byte> first,
+                                   absl::Span<std::byte> second, size_t done) {
+    const size_t in_first = std::min(done, first.size());
+    first.remove_prefix(in_first);
+    second.remove_prefix(done - in_first);
+    return {iovec{first.data(), first.size()}, iovec{second.data(), second.size()}};
+  }
+
+  absl::Status Shorter(int64_t end) const {
+    return absl::FailedPreconditionError(base::StrCat(
+        "file became shorter while it was read: ", info_.path, " ends at byte ", end,
+        ", was listed with ", info_.bytes, "; start anew when nobody writes to it"));
+  }
+
+  const Descriptor descriptor_;
+  const BlobInfo info_;
+};
+
+// Writes to a file without a name where the system has such, so that nothing is left
+// behind when the process is killed; else to a hidden one beside the place.
+class LocalWriter final : public BlobWriter {
+ public:
+  LocalWriter(int descriptor, std::string path, std::string hidden)
+      : descriptor_(descriptor), path_(std::move(path)), hidden_(std::move(hidden)) {}
+
+  LocalWriter(const LocalWriter&) = delete;
+  LocalWriter& operator=(const LocalWriter&) = delete;
+
+  ~LocalWriter() override {
+    if (!hidden_.empty()) unlink(hidden_.c_str());
+  }
+
+  absl::Status Append(std::string_view bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t done = write(*descriptor_, bytes.data(), bytes.size());
+      if (done < 0 && errno == EINTR) continue;
+      if (done < 0) return Failed("cannot write file", path_, errno);
+      bytes.remove_prefix(static_cast<size_t>(done));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Publish() override {
+    if (fsync(*descriptor_) != 0) return Failed("cannot write file", path_, errno);
+    if (hidden_.empty()) TRY(GiveName());
+    if (std::rename(hidden_.c_str(), path_.c_str()) != 0) {
+      return Failed("cannot publish file", path_, errno);
+    }
+    hidden_.clear();
+    return absl::OkStatus();
+  }
+
+  static std::string HiddenName(const std::string& path) {
+    static std::atomic<int64_t> number = 0;
+    const std::filesystem::path place(path);
+    const std::string name = base::StrCat(".", place.filename().string(), ".part-",
+                                          int64_t{getpid()}, "-", number++);
+    return (place.parent_path() / name).string();
+  }
+
+ private:
+  // A link cannot replace a file, a rename can: so both, one after the other.
+  absl::Status GiveName() {
+    const std::string unnamed = base::StrCat("/proc/self/fd/", *descriptor_);
+    const std::string hidden = HiddenName(path_);
+    if (linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, hidden.c_str(),
+               AT_SYMLINK_FOLLOW) != 0) {
+      return Failed("cannot publish file", path_, errno);
+    }
+    hidden_ = hidden;
+    return absl::OkStatus();
+  }
+
+  const Descriptor descriptor_;
+  const std::string path_;
+  std::string hidden_;  // Its name until it is published, if it has one.
+};
+
+// Lists a folder of the machine. One that is not there, or is not a folder, is empty.
+absl::StatusOr<std::vector<FolderEntry>> ListLocalFolder(const std::string& folder) {
+  std::error_code error;
+  const std::string path = folder.empty() ? "." : folder;
+  std::vector<FolderEntry> entries;
+  for (std::filesystem::directory_iterator entry(path, error), end;
+       !error && entry != end; entry.increment(error)) {
+    std::error_code unknown;  // A dangling link is no folder.
+    entries.push_back({.name = entry->path().filename().string(),
+                       .is_folder = entry->is_directory(unknown),
+                       .is_link = entry->is_symlink(unknown)});
+  }
+  if (error && error.value() != ENOENT && error.value() != ENOTDIR) {
+    return Failed("cannot list folder", path, error.value());
+  }
+  return entries;
+}
+
+absl::Status NothingMatches(std::string_view pattern) {
+  return absl::NotFoundError(base::StrCat(
+      "no file matches: ", pattern,
+      "; check the spelling, and that the path is seen from this machine (relative "
+      "paths begin in the folder the process was started in)"));
+}
+
+// The paths of one pattern of the user, which match something.
+absl::StatusOr<std::vector<std::string>> PathsOf(const std::string& pattern) {
+  std::vector<std::string> paths;
+  for (const std::string& expanded : TRY(ExpandBraces(pattern))) {
+    if (IsPlainPath(expanded)) {
+      paths.push_back(Unescape(expanded));
+      continue;
+    }
+    for (std::string& path : TRY(MatchPattern(expanded, ListLocalFolder))) {
+      paths.push_back(std::move(path));
+    }
+  }
+  if (paths.empty()) return NothingMatches(pattern);
+  return paths;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<BlobInfo>> LocalFiles::List(
+    absl::Span<const std::string> patterns) const {
+  std::vector<std::string> paths;
+  for (const std::string& pattern : patterns) {
+    for (std::string& path : TRY(PathsOf(pattern))) paths.push_back(std::move(path));
+  }
+  std::ranges::sort(paths);
+  paths.erase(std::ranges::unique(paths).begin(), paths.end());
+  std::vector<BlobInfo> blobs;
+  blobs.reserve(paths.size());
+  for (const std::string& path : paths) blobs.push_back(TRY(Find(path)));
+  return blobs;
+}
+
+absl::StatusOr<BlobInfo> LocalFiles::Find(const std::string& path) const {
+  struct stat facts = {};
+  if (stat(path.c_str(), &facts) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return NothingMatches(path);
+    return Failed("cannot look at file", path, errno);
+  }
+  if (!S_ISREG(facts.st_mode)) return NotAFile(path);
+  return InfoOf(path, facts);
+}
+
+absl::StatusOr<std::unique_ptr<Blob>> LocalFiles::Open(const BlobInfo& listed) const {
+  const int descriptor = OpenAgainWhenInterrupted(listed.path, O_RDONLY);
+  if (descriptor < 0 && errno == ENOENT) {
+    return absl::NotFoundError(base::StrCat("file has vanished since it was listed: ",
+                                            listed.path, "; start anew to list again"));
+  }
+  if (descriptor < 0) return Failed("cannot open file", listed.path, errno);
+  auto blob = std::make_unique<LocalBlob>(descriptor, listed);
+  struct stat facts = {};
+  if (fstat(descriptor, &facts) != 0) {
+    return Failed("cannot look at file", listed.path, errno);
+  }
+  if (InfoOf(listed.path, facts) != listed) {
+    return absl::FailedPreconditionError(
+        base::StrCat("file has changed since it was listed: ", listed.path, " had ",
+                     listed.bytes, " bytes, now has ", int64_t{facts.st_size},
+                     " or another time of change; start anew to list again"));
+  }
+  return blob;
+}
+
+absl::StatusOr<std::unique_ptr<BlobWriter>> LocalFiles::Create(
+    const std::string& path) const {
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  const std::string folder = parent.empty() ? "." : parent;
+  int descriptor = OpenAgainWhenInterrupted(folder, O_TMPFILE | O_WRONLY);
+  if (descriptor >= 0) return std::make_unique<LocalWriter>(descriptor, path, "");
+  // Not every file system has files without a name.
+  std::string hidden = LocalWriter::HiddenName(path);
+  descriptor = OpenAgainWhenInterrupted(hidden, O_CREAT | O_EXCL | O_WRONLY);
+  if (descriptor < 0) return Failed("cannot create file", path, errno);
+  return std::make_unique<LocalWriter>(descriptor, path, std::move(hidden));
+}
+
+BlobStore& ProcessFiles() {
+  static BlobStore& files = *new LocalFiles;  // Never destroyed.
+  return files;
+}
+
+}  // namespace millrace::storage

@@ -1,0 +1,38 @@
+#include "millrace/storage/row_scanner.h"
+
+#include <memory>
+#include <string_view>
+
+#include "millrace/base/check.h"
+#include "millrace/storage/lines.h"
+#include "millrace/storage/tar.h"
+#include "millrace/storage/tfrecord.h"
+
+namespace millrace::storage {
+
+std::string_view Name(RowFormat format) {
+  switch (format) {
+    case RowFormat::kTfrecord:
+      return "tfrecord";
+    case RowFormat::kTar:
+      return "tar";
+    case RowFormat::kLines:
+      return "lines";
+  }
+  return "";
+}
+
+std::unique_ptr<RowScanner> MakeScanner(RowFormat format) {
+  switch (format) {
+    case RowFormat::kTfrecord:
+      return std::make_unique<TfrecordScanner>(0);
+    case RowFormat::kTar:
+      return std::make_unique<TarScanner>(TarOptions());
+    case RowFormat::kLines:
+      return std::make_unique<LineScanner>(LineOptions());
+  }
+  CHECK(false) << "no such format";
+  return nullptr;
+}
+
+}  // namespace millrace::storage
