@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "millrace/ir/attachment.h"
 #include "millrace/ir/expr.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ops/dataset_base.h"
@@ -53,6 +54,14 @@ struct FilterOptions {
   std::optional<int64_t> seed = {};
 };
 
+struct FromArraysOptions {
+  // The field of each array. Must be given.
+  std::vector<std::string> names = {};
+  // The arrays, with as many rows each; attachments as pipelines carry them. Must be
+  // given.
+  std::vector<ir::Attachment> arrays = {};
+};
+
 struct MapOptions {
   // For random numbers; by default the job's.
   std::optional<int64_t> seed = {};
@@ -65,6 +74,38 @@ struct RangeOptions {
   int64_t stop = {};
   // From one number to the next; may be negative.
   int64_t step = 1;
+};
+
+struct ReadFilesOptions {
+  // The files: paths or patterns such as train-{000..127}.tar, *.tar, data/**/*.txt.
+  // They are read sorted by name. Must be given.
+  std::vector<std::string> paths = {};
+};
+
+struct ReadImagesOptions {
+  // Folders that hold a folder for each class, or patterns such as train/*/*.jpg. Must
+  // be given.
+  std::vector<std::string> paths = {};
+};
+
+struct ReadTarOptions {
+  // The files: paths or patterns such as train-{000..127}.tar, *.tar, data/**/*.txt.
+  // They are read sorted by name. Must be given.
+  std::vector<std::string> paths = {};
+  // The fields to read, as in ["jpg", "cls"]; others are passed over. Must be given.
+  std::vector<std::string> fields = {};
+};
+
+struct ReadTextOptions {
+  // The files: paths or patterns such as train-{000..127}.tar, *.tar, data/**/*.txt.
+  // They are read sorted by name. Must be given.
+  std::vector<std::string> paths = {};
+};
+
+struct ReadTfrecordOptions {
+  // The files: paths or patterns such as train-{000..127}.tar, *.tar, data/**/*.txt.
+  // They are read sorted by name. Must be given.
+  std::vector<std::string> paths = {};
 };
 
 struct RenameOptions {
@@ -198,12 +239,54 @@ class Dataset : public ops::DatasetBase {
       : DatasetBase(std::move(pipeline)) {}
 };
 
+// Gives the rows of arrays in memory: row i is index i of each array's leading axis.
+inline Dataset FromArrays(const FromArraysOptions& options) {
+  return Dataset::FromSource("from_arrays",
+      {{"names", ops::ToValue(options.names)},
+       {"arrays", ops::ToValue(options.arrays)}});
+}
+
 // Gives the whole numbers from start up to stop, as the field `value`.
 inline Dataset Range(const RangeOptions& options) {
   return Dataset::FromSource("range",
       {{"start", ops::ToValue(options.start)},
        {"stop", ops::ToValue(options.stop)},
        {"step", ops::ToValue(options.step)}});
+}
+
+// Reads whole files, a row each, as the fields `path` and `bytes`.
+inline Dataset ReadFiles(const ReadFilesOptions& options) {
+  return Dataset::FromSource("read_files",
+      {{"paths", ops::ToValue(options.paths)}});
+}
+
+// Reads images that are sorted into folders, one folder a class, as the fields `image`
+// (the file's bytes), `label` (the number of the class, by the sorted names of all) and
+// `path`.
+inline Dataset ReadImages(const ReadImagesOptions& options) {
+  return Dataset::FromSource("read_images",
+      {{"paths", ops::ToValue(options.paths)}});
+}
+
+// Reads tar files in WebDataset's layout: neighbours that share a name up to its first
+// dot are one row, what follows the dot is the field. Fields `cls` and `index` are
+// int64, `txt` is a string, others are bytes; the shared name is the field `__key__`.
+inline Dataset ReadTar(const ReadTarOptions& options) {
+  return Dataset::FromSource("read_tar",
+      {{"paths", ops::ToValue(options.paths)},
+       {"fields", ops::ToValue(options.fields)}});
+}
+
+// Reads the lines of text files, as the field `text`, without their ends.
+inline Dataset ReadText(const ReadTextOptions& options) {
+  return Dataset::FromSource("read_text",
+      {{"paths", ops::ToValue(options.paths)}});
+}
+
+// Reads the rows of TFRecord files, as the field `record`. Checksums are checked.
+inline Dataset ReadTfrecord(const ReadTfrecordOptions& options) {
+  return Dataset::FromSource("read_tfrecord",
+      {{"paths", ops::ToValue(options.paths)}});
 }
 
 }  // namespace millrace
