@@ -16,8 +16,8 @@
 
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
+#include "millrace/bench/sample_data.h"
 #include "millrace/cli/check_data.h"
-#include "millrace/cli/sample_data.h"
 #include "millrace/cli/verb.h"
 #include "millrace/storage/blob_store.h"
 #include "millrace/storage/local_files.h"
@@ -71,7 +71,7 @@ absl::Status Check(const std::vector<std::string>& patterns) {
 using Action = std::function<absl::Status()>;
 
 Action AddMakeImages(CLI::App& command) {
-  const auto options = std::make_shared<SampleImages>();
+  const auto options = std::make_shared<bench::SampleImages>();
   command.add_option("FOLDER", options->folder, "Where to write")->required();
   command.add_option("--count", options->count, "Images; 1000 by default");
   command.add_option("--files", options->files, "Tar files; 4 by default")
@@ -84,13 +84,13 @@ Action AddMakeImages(CLI::App& command) {
       ->check(CLI::PositiveNumber);
   command.add_option("--seed", options->seed, "Of all that is drawn; 0 by default");
   return [options]() -> absl::Status {
-    Show(TRY(MakeImages(*options)));
+    Show(TRY(bench::MakeImages(*options)));
     return absl::OkStatus();
   };
 }
 
 Action AddMakeText(CLI::App& command) {
-  const auto options = std::make_shared<SampleText>();
+  const auto options = std::make_shared<bench::SampleText>();
   command.add_option("FOLDER", options->folder, "Where to write")->required();
   command.add_option("--lines", options->lines, "In all; 100000 by default");
   command.add_option("--files", options->files, "Text files; 4 by default")
@@ -99,7 +99,7 @@ Action AddMakeText(CLI::App& command) {
       ->check(CLI::PositiveNumber);
   command.add_option("--seed", options->seed, "Of all that is drawn; 0 by default");
   return [options]() -> absl::Status {
-    Show(TRY(MakeText(*options)));
+    Show(TRY(bench::MakeText(*options)));
     return absl::OkStatus();
   };
 }

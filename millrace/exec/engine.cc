@@ -65,14 +65,19 @@ Engine::~Engine() {
 void Engine::Work(Role role, int thread, const std::stop_token& stop) {
   base::CondVar& changed = role == Role::kCompute ? compute_ : fetch_;
   const base::MutexLock lock(&mutex_);
+  int& asleep = role == Role::kCompute ? computing_asleep_ : fetching_asleep_;
   while (!stop.stop_requested()) {
     Task task;
     PassRun* pass = nullptr;
     if (Pick(role, task, pass)) {
       Wake(*pass);  // There may be more of it.
       RunTask(std::move(task), *pass, thread);
+      if (pass->ready() || pass->running() == 0) pass->changed().NotifyAll();
+      Wake(*pass);
     } else {
+      ++asleep;
       changed.WaitUntil(&mutex_, absl::InfiniteFuture());
+      --asleep;
     }
   }
 }
@@ -97,12 +102,13 @@ void Engine::RunTask(Task task, PassRun& pass, int thread) {
   mutex_.Lock();
   memory_.End(reserved_bytes);
   pass.Complete(std::move(task));
-  if (pass.ready() || pass.running() == 0) pass.changed().NotifyAll();
 }
 
-void Engine::Wake(const PassRun& pass) {
-  compute_.NotifyOne();
-  if (pass.waits()) fetch_.NotifyOne();
+// A thread that looks for work and finds none costs two switches of context: only
+// those are woken that have something to find.
+void Engine::Wake(PassRun& pass) {
+  if (computing_asleep_ > 0 && pass.HasWork()) compute_.NotifyOne();
+  if (fetching_asleep_ > 0 && pass.HasFetch()) fetch_.NotifyOne();
 }
 
 void Engine::Add(PassRun& pass) {

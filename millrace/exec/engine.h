@@ -76,8 +76,8 @@ class Engine {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RunTask(Task task, PassRun& pass, int thread)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Wakes a thread of each role that may find work of this pass.
-  void Wake(const PassRun& pass) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Wakes a thread of each role that sleeps and may find work of this pass.
+  void Wake(PassRun& pass) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   void Add(PassRun& pass);
   // Waits until no thread works on the pass, then forgets it.
@@ -90,6 +90,8 @@ class Engine {
   base::CondVar fetch_;
   Memory memory_ ABSL_GUARDED_BY(mutex_);
   std::vector<PassRun*> passes_ ABSL_GUARDED_BY(mutex_);
+  int computing_asleep_ ABSL_GUARDED_BY(mutex_) = 0;  // Threads.
+  int fetching_asleep_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t next_pass_ ABSL_GUARDED_BY(mutex_) = 0;  // Asked first: each in its turn.
   std::vector<std::jthread> threads_;             // Last: they use all of the above.
 };

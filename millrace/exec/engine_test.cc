@@ -16,6 +16,7 @@
 #include "millrace/base/check.h"
 #include "millrace/base/status.h"
 #include "millrace/base/status_matchers.h"
+#include "millrace/base/text.h"
 #include "millrace/core/block.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/runs_test.h"
@@ -23,6 +24,7 @@
 #include "millrace/ops/library.h"
 #include "millrace/profile/facts.h"
 #include "millrace/rewrite/rewrite.h"
+#include "millrace/storage/samples_test.h"
 
 namespace millrace::exec {
 namespace {
@@ -165,6 +167,33 @@ TEST(EngineTest, MetersWhatOperatorsDo) {
   EXPECT_EQ(facts.rows, 33'333);
   EXPECT_EQ(facts.bytes, 33'333 * 8);
   EXPECT_GE(facts.wall, facts.first_block);
+}
+
+// Fetching and parsing go from thread to thread: a wake-up that gets lost would be a
+// pass that never ends.
+TEST(EngineTest, ReadsFilesWithAnyNumberOfThreads) {
+  const storage::TemporaryFolder folder;
+  for (int file = 0; file < 5; ++file) {
+    std::string lines;
+    for (int line = 0; line < 3000; ++line) {
+      lines += base::StrCat("file ", file, " line ", line, "\n");
+    }
+    folder.Write(base::StrCat(file, ".txt"), lines);
+  }
+  const std::string text =
+      base::StrCat("%0 = read_text(paths=[\"", folder.path(), "/*.txt\"])\n",
+                   "%1 = shuffle(%0, window=100)\n",
+                   "%2 = map(%1, function={text: .text, n: byte_length(.text)})\n",
+                   "%3 = batch(%2, size=64)");
+  const core::Block plain = Joined(MustRun(text), 1);
+  ASSERT_EQ(plain.rows(), 15'000);
+  for (const int threads : {1, 2, 3, 8}) {
+    for (int again = 0; again < 5; ++again) {
+      Engine engine({.threads = threads, .io_threads = 1 + again % 3});
+      const auto iterator = MustOpen(engine, text);
+      EXPECT_TRUE(core::SameRows(plain, Joined(Drain(*iterator), 1))) << threads;
+    }
+  }
 }
 
 }  // namespace

@@ -29,9 +29,13 @@ void InOrderStage::Accept(Item item) {
   queue_.Push(std::move(item));
 }
 
+bool InOrderStage::HasWork() const {
+  return !busy_ && ready_ && !ended_ && next_.HasRoom() &&
+         (!queue_.empty() || input_ended_);
+}
+
 bool InOrderStage::Claim(const Memory& /*memory*/, bool /*first*/, Task& task) {
-  if (busy_ || !ready_ || ended_ || !next_.HasRoom()) return false;
-  if (queue_.empty() && !input_ended_) return false;
+  if (!HasWork()) return false;
   busy_ = true;
   for (int i = 0; i < kItemsPerTask && !queue_.empty(); ++i) {
     task.in.push_back(queue_.Pop());

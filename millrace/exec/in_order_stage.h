@@ -47,6 +47,7 @@ class InOrderStage final : public StageRun {
 
   bool HasRoom() const override { return queue_.HasRoom(); }
 
+  bool HasWork() const override;
   bool Claim(const Memory& memory, bool first, Task& task) override;
   void Run(Task& task, int thread) override;
   void Complete(Task task) override;

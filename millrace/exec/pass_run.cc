@@ -125,6 +125,13 @@ class PassRun::Lane final : public Sink {
     return true;
   }
 
+  bool HasWork() const {
+    return std::ranges::any_of(stages_,
+                               [](const auto& stage) { return stage->HasWork(); });
+  }
+
+  bool HasFetch() const { return stages_.front()->HasFetch(); }
+
   ItemQueue& ready() { return ready_; }
 
   bool ended() const { return ended_; }
@@ -246,6 +253,17 @@ bool PassRun::ClaimFetch(Task& task) {
     return true;
   }
   return false;
+}
+
+bool PassRun::HasWork() const {
+  return MayOpenLane() ||
+         std::ranges::any_of(open_, [](const auto& lane) { return lane->HasWork(); });
+}
+
+bool PassRun::HasFetch() const {
+  if (!plan_.source->waits()) return false;
+  return MayOpenLane() ||
+         std::ranges::any_of(open_, [](const auto& lane) { return lane->HasFetch(); });
 }
 
 void PassRun::Complete(Task task) {

@@ -52,6 +52,11 @@ class PassRun {
   bool ClaimFetch(Task& task);
   void Complete(Task task);
 
+  // Tells whether a claim might be granted: sometimes says so where it would not be,
+  // never the other way round.
+  bool HasWork() const;
+  bool HasFetch() const;
+
   // Tasks that are being run; none may be when the pass is destroyed.
   int running() const { return running_; }
 
@@ -70,9 +75,6 @@ class PassRun {
 
   // Signalled when the pass became ready, or its last running task ended.
   base::CondVar& changed() { return changed_; }
-
-  // Whether its source has anything to wait for.
-  bool waits() const { return plan_.source->waits(); }
 
  private:
   class Lane;

@@ -1,5 +1,7 @@
 #include "millrace/exec/read_stage.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -63,22 +65,29 @@ bool ReadStage::ClaimFetch(const Memory& memory, bool first, Task& task) {
 bool ReadStage::ClaimSlot(Slot::State wanted, const Memory& memory, bool first,
                           Task& task) {
   for (Slot& slot : slots_) {
-    if (slot.state != wanted || !MayWork(slot, memory, first)) continue;
+    if (slot.state != wanted || !HasRoomFor(slot)) continue;
+    const auto bytes = static_cast<int64_t>(work_.bytes_per_block.value());
+    if (!memory.HasRoom(bytes, first && &slot == &slots_.front())) continue;
     slot.state = Slot::State::kBusy;
     task.ticket = slot.ticket;
     task.reader = std::move(slot.reader);
     task.fetches = wanted == Slot::State::kWantsFetch;
-    task.reserved_bytes = static_cast<int64_t>(work_.bytes_per_block.value());
+    task.reserved_bytes = bytes;
     return true;
   }
   return false;
 }
 
-bool ReadStage::MayWork(const Slot& slot, const Memory& memory, bool first) const {
-  const bool is_front = &slot == &slots_.front();
-  if (is_front ? !next_.HasRoom() : slot.given.size() >= kGivenMax) return false;
-  const auto bytes = static_cast<int64_t>(work_.bytes_per_block.value());
-  return memory.HasRoom(bytes, first && is_front);
+bool ReadStage::HasSlot(Slot::State wanted) const {
+  return std::ranges::any_of(slots_, [&](const Slot& slot) {
+    return slot.state == wanted && HasRoomFor(slot);
+  });
+}
+
+// What the first range gives goes on at once; what others give waits for it.
+bool ReadStage::HasRoomFor(const Slot& slot) const {
+  const bool is_first = &slot == &slots_.front();
+  return is_first ? next_.HasRoom() : slot.given.size() < kGivenMax;
 }
 
 void ReadStage::Run(Task& task, int /*thread*/) {

@@ -40,6 +40,10 @@ class ReadStage final : public StageRun {
 
   bool HasRoom() const override { return false; }
 
+  bool HasWork() const override { return HasSlot(Slot::State::kWantsNext); }
+
+  bool HasFetch() const override { return HasSlot(Slot::State::kWantsFetch); }
+
   bool Claim(const Memory& memory, bool first, Task& task) override;
   bool ClaimFetch(const Memory& memory, bool first, Task& task) override;
   void Run(Task& task, int thread) override;
@@ -59,8 +63,9 @@ class ReadStage final : public StageRun {
     std::deque<Item> given;               // Waiting for earlier ranges.
   };
 
+  bool HasSlot(Slot::State wanted) const;
+  bool HasRoomFor(const Slot& slot) const;
   bool ClaimSlot(Slot::State wanted, const Memory& memory, bool first, Task& task);
-  bool MayWork(const Slot& slot, const Memory& memory, bool first) const;
   void OpenSlots();
   absl::Status Work(Task& task);
   absl::Status ReadBlock(Task& task);

@@ -30,11 +30,14 @@ int64_t RowWiseStage::RowsPerTask() const {
   return std::clamp<int64_t>(static_cast<int64_t>(rows), 1, kTaskRowsMax);
 }
 
-bool RowWiseStage::Claim(const Memory& memory, bool first, Task& task) {
-  if (queue_.empty() || !next_.HasRoom()) return false;
+bool RowWiseStage::HasWork() const {
   // Results that wait for an earlier one take memory too.
   const auto outstanding_max = 2 * static_cast<int64_t>(work_.chains.size()) + 2;
-  if (tickets_ - flushed_ >= outstanding_max) return false;
+  return !queue_.empty() && next_.HasRoom() && tickets_ - flushed_ < outstanding_max;
+}
+
+bool RowWiseStage::Claim(const Memory& memory, bool first, Task& task) {
+  if (!HasWork()) return false;
   const int64_t rows = RowsPerTask();
   const auto bytes =
       static_cast<int64_t>(work_.bytes_per_row.value() * static_cast<double>(rows));

@@ -122,6 +122,11 @@ class StageRun : public Sink {
     return false;
   }
 
+  // Tells whether there is such work, memory apart.
+  virtual bool HasWork() const = 0;
+
+  virtual bool HasFetch() const { return false; }
+
   // Does the work, without the lock, on the thread of this number.
   virtual void Run(Task& task, int thread) = 0;
 

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace millrace::cli {
+namespace millrace::bench {
 
 struct SampleImages {
   std::string folder;
@@ -34,4 +34,4 @@ struct SampleText {
 // Writes text-000.txt, ... of lines of words. Gives their paths.
 absl::StatusOr<std::vector<std::string>> MakeText(const SampleText& options);
 
-}  // namespace millrace::cli
+}  // namespace millrace::bench

@@ -1,4 +1,4 @@
-#include "millrace/cli/sample_data.h"
+#include "millrace/bench/sample_data.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -23,7 +23,7 @@
 #include "millrace/storage/local_files.h"
 #include "millrace/storage/tar_writer.h"
 
-namespace millrace::cli {
+namespace millrace::bench {
 namespace {
 
 constexpr int kQuality = 87;
@@ -121,4 +121,4 @@ absl::StatusOr<std::vector<std::string>> MakeText(const SampleText& options) {
   return paths;
 }
 
-}  // namespace millrace::cli
+}  // namespace millrace::bench

@@ -1,0 +1,43 @@
+// The workloads that the engine is measured with. Each makes what data it needs below a
+// folder, once; they write nothing elsewhere.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "millrace/bench/line.h"
+
+namespace millrace::bench {
+
+struct BenchOptions {
+  std::string folder;  // For data; it may be there from an earlier run.
+  int threads = 2;
+  int repeats = 5;
+};
+
+struct Workload {
+  std::string name;
+  absl::StatusOr<std::vector<Line>> (*run)(const BenchOptions& options);
+};
+
+// All of them, in the order in which they run.
+const std::vector<Workload>& Workloads();
+
+// Numbers: range, map, filter, batch.
+absl::StatusOr<std::vector<Line>> RunSmallRows(const BenchOptions& options);
+
+// JPEGs in tar files: cropped, resized, flipped; as bytes and as floats.
+absl::StatusOr<std::vector<Line>> RunImages(const BenchOptions& options);
+
+// Rows of 4 KiB to 1 MiB in TFRecord and tar files.
+absl::StatusOr<std::vector<Line>> RunRecords(const BenchOptions& options);
+
+// Rows of 100 bytes, shuffled in a window of 100,000.
+absl::StatusOr<std::vector<Line>> RunShuffle(const BenchOptions& options);
+
+// Rows of 1 MiB, a small budget, and a consumer that takes nothing.
+absl::StatusOr<std::vector<Line>> RunMemory(const BenchOptions& options);
+
+}  // namespace millrace::bench

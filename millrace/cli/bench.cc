@@ -1,0 +1,99 @@
+// millrace bench: what the engine reaches, beside what the hardware gives.
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include <CLI/CLI.hpp>
+
+#include "millrace/base/status.h"
+#include "millrace/base/text.h"
+#include "millrace/bench/line.h"
+#include "millrace/bench/workload.h"
+#include "millrace/cli/verb.h"
+#include "millrace/exec/machine.h"
+
+namespace millrace::cli {
+namespace {
+
+struct Options {
+  std::string suite = "engine";
+  std::vector<std::string> only;
+  bench::BenchOptions bench = {
+      .folder = "", .threads = exec::AvailableThreads(), .repeats = 5};
+  bool json = false;
+};
+
+std::string WorkloadNames() {
+  std::string names;
+  for (const bench::Workload& workload : bench::Workloads())
+    names += " " + workload.name;
+  return names;
+}
+
+absl::Status CheckNames(const std::vector<std::string>& only) {
+  for (const std::string& name : only) {
+    const bool is_there = std::ranges::any_of(
+        bench::Workloads(),
+        [&](const bench::Workload& workload) { return workload.name == name; });
+    if (!is_there) {
+      return absl::InvalidArgumentError(
+          base::StrCat("there is no workload ", name, "; there are:", WorkloadNames()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Bench(Options options) {
+  TRY(CheckNames(options.only));
+  if (options.bench.folder.empty()) {
+    options.bench.folder =
+        std::filesystem::temp_directory_path().string() + "/millrace-bench";
+  }
+  std::filesystem::create_directories(options.bench.folder);
+  std::vector<bench::Line> lines;
+  for (const bench::Workload& workload : bench::Workloads()) {
+    const bool wanted =
+        options.only.empty() ||
+        std::ranges::find(options.only, workload.name) != options.only.end();
+    if (!wanted) continue;
+    std::cerr << "running " << workload.name << "\n";
+    for (bench::Line& line : TRY(workload.run(options.bench))) {
+      lines.push_back(std::move(line));
+    }
+  }
+  std::cout << (options.json ? bench::ToJson(lines) : bench::ToTable(lines));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Verb BenchVerb() {
+  return {"bench", "Measure the engine beside the limits of this machine",
+          [](CLI::App& command) {
+            const auto options = std::make_shared<Options>();
+            command.add_option("SUITE", options->suite, "Which benchmarks: engine")
+                ->check(CLI::IsMember({"engine"}));
+            command.add_option("--only", options->only,
+                               "A workload to run; may be repeated");
+            command
+                .add_option("--threads", options->bench.threads,
+                            "That compute; by default as many as this process has")
+                ->check(CLI::Range(1, 4096));
+            command
+                .add_option("--repeats", options->bench.repeats,
+                            "Medians are of so many runs; 5 by default")
+                ->check(CLI::Range(1, 1000));
+            command.add_option("--folder", options->bench.folder,
+                               "For the data, kept for the next run; by default below "
+                               "the system's folder for temporary files");
+            command.add_flag("--json", options->json, "For programs");
+            return [options] { return Bench(*options); };
+          }};
+}
+
+}  // namespace millrace::cli
