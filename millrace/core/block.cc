@@ -252,10 +252,9 @@ absl::StatusOr<Block> Gather(absl::Span<const Block> blocks,
 
 absl::StatusOr<Block> Gather(const Block& block, absl::Span<const int64_t> rows,
                              Pool& pool) {
-  std::vector<RowRef> refs;
-  refs.reserve(rows.size());
-  for (const int64_t row : rows) refs.push_back({.source = 0, .row = row});
-  return Gather(absl::MakeConstSpan(&block, 1), refs, pool);
+  return JoinByField(
+      absl::MakeConstSpan(&block, 1), static_cast<int64_t>(rows.size()),
+      [&](absl::Span<const Column> columns) { return Gather(columns[0], rows, pool); });
 }
 
 bool SameRows(const Block& a, const Block& b) {

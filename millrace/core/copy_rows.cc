@@ -93,6 +93,40 @@ absl::StatusOr<Column> GatherDense(absl::Span<const Column> columns,
   return Column::Dense(dtype, count, shape, std::move(buffer));
 }
 
+template <size_t kBytes>
+void CopyPicked(const std::byte* values, absl::Span<const int64_t> rows,
+                std::byte* out) {
+  for (const int64_t row : rows) {
+    std::memcpy(out, values + row * static_cast<int64_t>(kBytes), kBytes);
+    out += kBytes;
+  }
+}
+
+// The way for small rows of one dense column, which is what filters leave: no row needs
+// to say where it comes from. False where rows are not that small.
+bool PickSmall(int64_t row_bytes, const std::byte* values,
+               absl::Span<const int64_t> rows, std::byte* out) {
+  switch (row_bytes) {
+    case 1:
+      CopyPicked<1>(values, rows, out);
+      return true;
+    case 2:
+      CopyPicked<2>(values, rows, out);
+      return true;
+    case 4:
+      CopyPicked<4>(values, rows, out);
+      return true;
+    case 8:
+      CopyPicked<8>(values, rows, out);
+      return true;
+    case 16:
+      CopyPicked<16>(values, rows, out);
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool AllDenseAlike(absl::Span<const Column> columns) {
   return std::ranges::all_of(columns, [&](const Column& column) {
     return column.IsDense() && column.row_shape() == columns[0].row_shape();
@@ -263,6 +297,16 @@ absl::StatusOr<Column> Gather(absl::Span<const Column> columns,
 
 absl::StatusOr<Column> Gather(const Column& column, absl::Span<const int64_t> rows,
                               Pool& pool) {
+  for (const int64_t row : rows) CHECK(row >= 0 && row < column.rows()) << row;
+  const auto count = static_cast<int64_t>(rows.size());
+  if (column.IsDense()) {
+    const Shape shape = *column.row_shape();
+    const int64_t row_bytes = shape.Count() * SizeOf(column.dtype());
+    Buffer values = TRY(pool.Allocate((base::Bytes(row_bytes) * count).count()));
+    if (PickSmall(row_bytes, column.values().data(), rows, values.mutable_data())) {
+      return Column::Dense(column.dtype(), count, shape, std::move(values));
+    }
+  }
   std::vector<RowRef> refs;
   refs.reserve(rows.size());
   for (const int64_t row : rows) refs.push_back({.source = 0, .row = row});

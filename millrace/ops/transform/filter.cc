@@ -41,10 +41,13 @@ class Filter final : public Operator {
     const core::Column kept =
         TRY(kernels::EvaluateValue(*args_.predicate, block, draws, lane_.pool));
     const absl::Span<const bool> keep = kept.As<bool>();
-    std::vector<int64_t> rows;
+    std::vector<int64_t> rows(block.rows());
+    int64_t kept_rows = 0;
     for (int64_t row = 0; row < block.rows(); ++row) {
-      if (keep[row]) rows.push_back(row);
+      rows[kept_rows] = row;  // Without a branch: what is kept is hard to foresee.
+      kept_rows += keep[row] ? 1 : 0;
     }
+    rows.resize(kept_rows);
     if (rows.empty()) return absl::OkStatus();
     if (static_cast<int64_t>(rows.size()) == block.rows()) {
       return out.Emit(std::move(block));
