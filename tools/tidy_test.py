@@ -157,7 +157,14 @@ CASES: list[tuple[tidy.Rule, tidy.Tree, tidy.Tree, str]] = [
     ),
     (
         tidy.tests_outweigh_source,
-        {"millrace/a/x.cc": "\n" * 9, "millrace/a/x_test.cc": "\n" * 9},
+        {
+            "millrace/a/x.cc": "\n" * 9,
+            "millrace/a/x_bench.cc": "\n" * 9,
+            "millrace/bench/x.cc": "\n" * 9,
+            "millrace/a/x_test.cc": "\n" * 4,
+            "millrace/a/y_test.h": "\n" * 3,
+            "millrace/a/testdata/x.golden": "\n" * 2,
+        },
         {"millrace/a/x.cc": "\n" * 10, "millrace/a/x_test.cc": "\n" * 9},
         "9 lines of tests for 10 of source",
     ),

@@ -1,26 +1,39 @@
-// millrace demo: a small pipeline, as written, as it runs, and what comes out.
+// millrace demo: a small pipeline, as written, as it runs, and what comes out; then
+// images, and how fast they go.
 
+#include <cstdint>
+#include <filesystem>
 #include <iostream>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <system_error>
 
 #include "absl/status/status.h"
 #include <CLI/CLI.hpp>
 
 #include "millrace/base/status.h"
+#include "millrace/base/text.h"
+#include "millrace/bench/sample_data.h"
+#include "millrace/cli/run_pass.h"
 #include "millrace/cli/verb.h"
 #include "millrace/core/block.h"
 #include "millrace/exec/sequential_runner.h"
+#include "millrace/ir/catalog.h"
+#include "millrace/ir/literal.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
 #include "millrace/ops/dataset.h"
 #include "millrace/ops/library.h"
+#include "millrace/profile/table.h"
 #include "millrace/rewrite/rewrite.h"
 
 namespace millrace::cli {
 namespace {
 
 constexpr int kBatchesShown = 3;
+constexpr int64_t kImages = 1000;
 
 Dataset DemoDataset() {
   return Range({.stop = 100'000})
@@ -41,7 +54,7 @@ Dataset DemoDataset() {
 
 void Title(std::string_view title) { std::cout << "\n" << title << "\n"; }
 
-absl::Status Demo() {
+absl::Status ShowNumbers() {
   const ops::Library& library = ops::DefaultLibrary();
   const ir::Pipeline pipeline = TRY(DemoDataset().pipeline());
 
@@ -69,11 +82,63 @@ absl::Status Demo() {
   return absl::OkStatus();
 }
 
+// A folder that is gone when the demo is.
+class DemoFolder {
+ public:
+  DemoFolder() : path_(std::filesystem::temp_directory_path() / "millrace-demo") {}
+
+  DemoFolder(const DemoFolder&) = delete;
+  DemoFolder& operator=(const DemoFolder&) = delete;
+
+  ~DemoFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  std::string path() const { return path_.string(); }
+
+ private:
+  const std::filesystem::path path_;
+};
+
+absl::Status ShowImages() {
+  const DemoFolder folder;
+  Title("5. Images: 1,000 JPEGs are made, then decoded, cropped, flipped and batched:");
+  TRY(bench::MakeImages({.folder = folder.path(), .count = kImages}));
+  const std::string text = base::StrCat(
+      "%0 = read_tar(paths=[", ir::Quote(folder.path() + "/*.tar"),
+      "], fields=[\"jpg\", \"cls\"])\n"
+      "%1 = map(%0, function={image: flip_horizontal(random_resized_crop("
+      "decode_image(.jpg), height=224, width=224), uniform(0.0, 1.0) < 0.5), "
+      "label: .cls})\n"
+      "%2 = batch(%1, size=64)\n");
+  const ir::Catalog& catalog = ops::DefaultLibrary().catalog();
+  const rewrite::Rewritten rewritten =
+      TRY(rewrite::Rewrite(TRY(ir::Parse(text, {}, catalog)), catalog));
+  std::cout << rewrite::Explain(rewritten) << "\n"
+            << profile::ToTable(TRY(RunPass(rewritten, {})));
+  return absl::OkStatus();
+}
+
+struct Options {
+  bool images = true;
+};
+
+absl::Status Demo(const Options& options) {
+  TRY(ShowNumbers());
+  return options.images ? ShowImages() : absl::OkStatus();
+}
+
 }  // namespace
 
 Verb DemoVerb() {
-  return {"demo", "Show a pipeline: as written, rewritten, its spec, its first batches",
-          [](CLI::App&) { return [] { return Demo(); }; }};
+  return {"demo", "Show what there is: a pipeline explained and run, images at speed",
+          [](CLI::App& command) {
+            const auto options = std::make_shared<Options>();
+            command.add_flag("--images,!--no-images", options->images,
+                             "Also make images and measure; yes by default");
+            return [options] { return Demo(*options); };
+          }};
 }
 
 }  // namespace millrace::cli

@@ -22,6 +22,7 @@ namespace {
 struct Options {
   PassFlags pass;
   int64_t show = 1;
+  bool quiet = false;
 };
 
 absl::Status Run(const Options& options) {
@@ -34,8 +35,8 @@ absl::Status Run(const Options& options) {
       }));
   const double seconds = absl::ToDoubleSeconds(facts.wall);
   const double rate = seconds > 0 ? static_cast<double>(facts.rows) / seconds : 0;
-  // Speed differs from run to run, and so is no part of the output proper.
   std::cout << facts.rows << " rows in " << facts.blocks << " blocks\n";
+  if (options.quiet) return absl::OkStatus();
   std::cerr << profile::ShowRate(rate) << " with " << facts.threads << " threads\n";
   return absl::OkStatus();
 }
@@ -51,6 +52,7 @@ Verb RunVerb() {
                                "Stop after so many blocks (batches)");
             command.add_option("--show", options->show,
                                "How many blocks to show; 1 by default");
+            command.add_flag("--quiet", options->quiet, "Do not tell the speed");
             return [options] { return Run(*options); };
           }};
 }

@@ -1,0 +1,108 @@
+#include "millrace/exec/slots.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "millrace/base/text.h"
+#include "millrace/core/block.h"
+#include "millrace/core/buffer.h"
+#include "millrace/core/pool.h"
+#include "millrace/exec/engine.h"
+#include "millrace/exec/pass_plan.h"
+#include "millrace/exec/runs_test.h"
+#include "millrace/exec/stages.h"
+#include "millrace/ops/library.h"
+
+namespace millrace::exec {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr int64_t kRowBytes = 8192;
+
+// Rows of 1024 numbers each, computed row-wise right before a batch.
+std::string Pipeline(int64_t rows, int64_t size) {
+  return base::StrCat("%0 = range(stop=", rows, ")\n",
+                      "%1 = map(%0, function={x: normal(0.0, 1.0, shape=[1024]) + "
+                      ".value, n: .value})\n",
+                      "%2 = batch(%1, size=", size, ")\n");
+}
+
+std::optional<SlotShape> ShapeBehind(const std::string& text, const Stage& stage) {
+  const PassPlan plan = *PlanPass(AsWritten(text), ops::DefaultLibrary(), {});
+  return SlotsBehind(plan, stage);
+}
+
+TEST(SlotsTest, AreForLargeRowsRightBeforeABatch) {
+  const Stage map = {Stage::Kind::kRowWise, 1, 1};
+  const std::optional<SlotShape> shape = ShapeBehind(Pipeline(100, 16), map);
+  ASSERT_TRUE(shape.has_value());
+  EXPECT_EQ(shape->batch_rows, 16);
+  EXPECT_THAT(shape->row_bytes, ElementsAre(kRowBytes, 0));  // Not for small fields.
+}
+
+TEST(SlotsTest, AreNotWhereRowsAreSmallOrTheirPlacesNotKnown) {
+  const Stage map = {Stage::Kind::kRowWise, 1, 1};
+  const Stage both = {Stage::Kind::kRowWise, 1, 2};
+  const std::string large = "normal(0.0, 1.0, shape=[1024])";
+  EXPECT_FALSE(
+      ShapeBehind("%0 = range(stop=9)\n%1 = map(%0, function={x: .value})\n"
+                  "%2 = batch(%1, size=2)",
+                  map));
+  EXPECT_FALSE(ShapeBehind(
+      base::StrCat("%0 = range(stop=9)\n%1 = map(%0, function={x: ", large, "})"),
+      map));
+  EXPECT_FALSE(ShapeBehind(
+      base::StrCat("%0 = range(stop=9)\n%1 = filter(%0, predicate={.value > 3})\n",
+                   "%2 = map(%1, function={x: ", large, "})\n%3 = batch(%2, size=2)"),
+      both));
+  EXPECT_FALSE(ShapeBehind(
+      base::StrCat("%0 = range(stop=9)\n%1 = map(%0, function={x: ", large, "})\n",
+                   "%2 = shuffle(%1, window=3)\n%3 = batch(%2, size=2)"),
+      map));
+}
+
+TEST(SlotsTest, RowsOfABatchLieSideBySideInWhateverOrderTheyAreClaimed) {
+  SlotTable table({.batch_rows = 4, .row_bytes = {64, 0}}, core::HeapPool());
+  const std::vector<core::Buffer> last = *table.Claim(7, 1);
+  const std::vector<core::Buffer> first = *table.Claim(4, 2);
+  EXPECT_EQ(table.open(), 1);
+  const std::vector<core::Buffer> middle = *table.Claim(6, 1);
+  EXPECT_TRUE(first[0].Precedes(middle[0]));
+  EXPECT_TRUE(middle[0].Precedes(last[0]));
+  EXPECT_EQ(first[1].size(), 0);
+  EXPECT_EQ(table.open(), 0);  // All claimed: the rows hold it from here on.
+}
+
+TEST(SlotsTest, AClaimEndsWithItsBatch) {
+  SlotTable table({.batch_rows = 4, .row_bytes = {64}}, core::HeapPool());
+  EXPECT_EQ(table.RowsFrom(0), 4);
+  EXPECT_EQ(table.RowsFrom(6), 2);
+  EXPECT_DEATH(table.Claim(6, 3).IgnoreError(), "RowsFrom");
+}
+
+TEST(SlotsTest, GiveTheSameBatchesAsCopying) {
+  for (const int64_t rows : {1, 15, 16, 17, 400}) {
+    const std::string text = Pipeline(rows, 16);
+    const core::Block plain = Joined(MustRun(text), 1);
+    for (const int threads : {1, 3}) {
+      Engine engine({.threads = threads});
+      const auto iterator = *engine.Open(AsWritten(text), ops::DefaultLibrary(), {});
+      std::vector<core::Block> batches;
+      while (std::optional<core::Block> batch = *iterator->Next()) {
+        batches.push_back(*std::move(batch));
+      }
+      EXPECT_TRUE(core::SameRows(plain, Joined(batches, 1))) << rows;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace::exec
