@@ -55,32 +55,43 @@ struct Scratch {
       {0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}, 1.0 / 255);
 };
 
-// Bilinear, as one writes it without thinking of vectors.
+// Two lines of pixels, and how far below the upper one a result lies.
+struct Lines {
+  const uint8_t* upper;
+  const uint8_t* lower;
+  float below;
+};
+
+// One row of a bilinear resize, as one writes it without thinking of vectors.
+void ResizeRowPlainly(const Lines& lines, int64_t width, uint8_t* out) {
+  const float across = static_cast<float>(width) / kResult.width;
+  for (int64_t x = 0; x < kResult.width; ++x) {
+    const float column = std::max(0.0F, (static_cast<float>(x) + 0.5F) * across - 0.5F);
+    const auto left = static_cast<int64_t>(column);
+    const int64_t right = std::min(left + 1, width - 1);
+    const float beside = column - static_cast<float>(left);
+    for (int64_t c = 0; c < 3; ++c) {
+      const auto mix = [&](const uint8_t* line) {
+        const auto a = static_cast<float>(line[3 * left + c]);
+        const auto b = static_cast<float>(line[3 * right + c]);
+        return a + (b - a) * beside;
+      };
+      const float upper = mix(lines.upper);
+      *out++ =
+          static_cast<uint8_t>(upper + (mix(lines.lower) - upper) * lines.below + 0.5F);
+    }
+  }
+}
+
 void ResizePlainly(const kernels::PixelView& image, uint8_t* out) {
   const float down = static_cast<float>(image.size.height) / kResult.height;
-  const float across = static_cast<float>(image.size.width) / kResult.width;
   for (int64_t y = 0; y < kResult.height; ++y) {
     const float row = std::max(0.0F, (static_cast<float>(y) + 0.5F) * down - 0.5F);
     const auto top = static_cast<int64_t>(row);
-    const uint8_t* const upper = image.Row(top);
-    const uint8_t* const lower = image.Row(std::min(top + 1, image.size.height - 1));
-    const float below = row - static_cast<float>(top);
-    for (int64_t x = 0; x < kResult.width; ++x) {
-      const float column =
-          std::max(0.0F, (static_cast<float>(x) + 0.5F) * across - 0.5F);
-      const auto left = static_cast<int64_t>(column);
-      const int64_t right = std::min(left + 1, image.size.width - 1);
-      const float beside = column - static_cast<float>(left);
-      for (int64_t c = 0; c < 3; ++c) {
-        const auto mix = [&](const uint8_t* line) {
-          const auto a = static_cast<float>(line[3 * left + c]);
-          const auto b = static_cast<float>(line[3 * right + c]);
-          return a + (b - a) * beside;
-        };
-        const float value = mix(upper) + (mix(lower) - mix(upper)) * below;
-        *out++ = static_cast<uint8_t>(value + 0.5F);
-      }
-    }
+    const Lines lines = {image.Row(top),
+                         image.Row(std::min(top + 1, image.size.height - 1)),
+                         row - static_cast<float>(top)};
+    ResizeRowPlainly(lines, image.size.width, out + y * kResult.width * 3);
   }
 }
 

@@ -30,16 +30,18 @@ TEST(TableTest, ShowsOperatorsThroughputAndBottleneck) {
   facts.memory_peak_bytes = 123;
   EXPECT_EQ(
       ToTable(facts),
-      R"(  operator              time  share        rows in       rows out      bytes  us per row
-  range                1.000 s  25.0%              0      2,000,000    16.0 MB       0.500
-  map                  3.000 s  75.0%      2,000,000      2,000,000     1.5 kB       1.500
-
-  2,000,000 rows in 1,000 blocks, 16.0 MB, in 2.00 s: 1,000,000 rows/s, 8.0 MB/s
-  first block after 0.015 s; the consumer waited 50%; threads worked 100%
-  memory at most 123 B
-  bottleneck: all 2 threads work 100% of the time, 75% of it in map
-  what to do: more threads or workers, or less work in map
-)");
+      "  operator              time  share        rows in       rows out      "
+      "bytes  us per row\n"
+      "  range                1.000 s  25.0%              0      2,000,000    "
+      "16.0 MB       0.500\n"
+      "  map                  3.000 s  75.0%      2,000,000      2,000,000     "
+      "1.5 kB       1.500\n\n"
+      "  2,000,000 rows in 1,000 blocks, 16.0 MB, in 2.00 s: 1,000,000 rows/s, "
+      "8.0 MB/s\n"
+      "  first block after 0.015 s; the consumer waited 50%; threads worked 100%\n"
+      "  memory at most 123 B\n"
+      "  bottleneck: all 2 threads work 100% of the time, 75% of it in map\n"
+      "  what to do: more threads or workers, or less work in map\n");
 }
 
 TEST(TableTest, ShowsSizesInTheUnitThatFits) {
