@@ -24,7 +24,7 @@ help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' $(MAKEFILE_LIST) \
 	  | while read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
-demo: configure-release  ## Build, then show a pipeline: as written, rewritten, run
+demo: configure-release  ## Build, then show a pipeline explained and run, and images
 	$(call say,Building Millrace (optimised))
 	@cmake --build --preset release --target millrace $(ninja)
 	$(call say,Running the demo)
