@@ -21,7 +21,7 @@ std::string Short(double value) {
   const char* const units[] = {"", "k", "M", "G", "T"};
   size_t unit = 0;
   for (; value >= 10'000 && unit + 1 < std::size(units); ++unit) value /= 1000;
-  return absl::StrFormat(value < 10 ? "%.3f%s" : "%.1f%s", value, units[unit]);
+  return absl::StrFormat("%.*f%s", value < 10 ? 3 : 1, value, units[unit]);
 }
 
 std::string JsonOf(const Line& line) {

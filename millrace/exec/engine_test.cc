@@ -141,6 +141,33 @@ TEST(EngineTest, GoesOnFromAState) {
   }
 }
 
+TEST(EngineTest, GoesOnWithAnotherBatchSize) {
+  const auto text = [](const std::string& before, int64_t size) {
+    return base::StrCat("%0 = range(stop=5000)\n", before, "%2 = batch(%1, size=", size,
+                        ")");
+  };
+  const std::vector<std::string> all = {
+      "%1 = map(%0, function={value: .value + integers(0, 9)})\n",
+      "%1 = filter(%0, predicate={.value % 7 > 1})\n",
+      "%1 = shuffle(%0, window=300)\n",
+      "%1 = skip(%0, count=123)\n",
+  };
+  for (const std::string& before : all) {
+    const core::Block rows = Joined(MustRun(text(before, 10)), 1);
+    Engine engine({.threads = 2});
+    for (const int taken : {1, 17, 250}) {
+      const auto iterator = MustOpen(engine, text(before, 10));
+      for (int i = 0; i < taken; ++i) ASSERT_THAT(iterator->Next(), base::IsOk());
+      const auto resumed = MustOpen(engine, text(before, 7), iterator->state());
+      const core::Block rest = Joined(Drain(*resumed), 1);
+      const int64_t begin = 10 * taken;
+      EXPECT_TRUE(core::SameRows(rest, rows.Slice(begin, rows.rows() - begin)))
+          << taken << "\n"
+          << before;
+    }
+  }
+}
+
 TEST(EngineTest, RefusesAStateOfAnotherPipeline) {
   Engine engine({.threads = 1});
   const lanes::State state = MustOpen(engine, kPlain)->state();
