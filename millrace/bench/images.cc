@@ -2,7 +2,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +25,6 @@
 #include "millrace/kernels/image/image.h"
 #include "millrace/kernels/image/normalize.h"
 #include "millrace/kernels/image/resize.h"
-#include "millrace/storage/blob_store.h"
-#include "millrace/storage/local_files.h"
 
 namespace millrace::bench {
 namespace {

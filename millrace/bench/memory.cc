@@ -15,7 +15,6 @@
 #include "millrace/bench/line.h"
 #include "millrace/bench/sample_files.h"
 #include "millrace/bench/workload.h"
-#include "millrace/core/block.h"
 #include "millrace/exec/engine.h"
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/literal.h"

@@ -14,7 +14,6 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/base/status.h"
-#include "millrace/core/block.h"
 #include "millrace/exec/engine.h"
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/text.h"
@@ -44,6 +43,7 @@ absl::StatusOr<double> LoopRate(int threads, double amount,
   const absl::Duration begin = clock.Monotonic();
   {
     std::vector<std::jthread> running;
+    running.reserve(threads);
     for (int i = 0; i < threads; ++i) {
       running.emplace_back([&statuses, loop, i] { statuses[i] = loop(i); });
     }

@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -45,6 +43,7 @@ absl::StatusOr<std::vector<std::string>> MakeFiles(const Format& format,
                                                    int64_t row_bytes) {
   std::vector<std::string> paths;
   const int64_t rows = kBytes / row_bytes / options.threads;
+  paths.reserve(options.threads);
   for (int i = 0; i < options.threads; ++i) {
     paths.push_back(TRY(format.make(options.folder, rows + i, row_bytes)));
   }

@@ -1,16 +1,13 @@
 #include "millrace/cli/check_data.h"
 
 #include <array>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"

@@ -22,7 +22,7 @@ struct Options {
   double seconds = 5;
 };
 
-absl::Status Profile(Options options) {
+absl::Status Profile(const Options& options) {
   const rewrite::Rewritten pipeline =
       TRY(ReadPipeline(options.pass.file, options.pass.off));
   options.pass.time = absl::Seconds(options.seconds);

@@ -1,5 +1,7 @@
 // millrace run: runs a pipeline and shows its first blocks and its speed.
 
+#include <absl/time/time.h>
+
 #include <cstdint>
 #include <iostream>
 #include <memory>

@@ -16,6 +16,7 @@
 #include "millrace/base/check.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
+#include "millrace/core/allocator.h"
 #include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
 #include "millrace/core/dtype.h"

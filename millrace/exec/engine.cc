@@ -1,12 +1,12 @@
 #include "millrace/exec/engine.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <thread>
 #include <utility>
 #include <vector>
 

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "absl/status/statusor.h"
 #include "benchmark/benchmark.h"
@@ -36,7 +35,7 @@ void RunPass(benchmark::State& state, std::string_view text, int64_t rows) {
   state.SetItemsProcessed(state.iterations() * rows);
 }
 
-void BM_SmallRows(benchmark::State& state) {
+void BmSmallRows(benchmark::State& state) {
   RunPass(state, R"(
 %0 = range(stop=50000000)
 %1 = map(%0, function={x: .value * 2 + 1})
@@ -46,9 +45,9 @@ void BM_SmallRows(benchmark::State& state) {
           50'000'000);
 }
 
-BENCHMARK(BM_SmallRows)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BmSmallRows)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-void BM_ShuffledNumbers(benchmark::State& state) {
+void BmShuffledNumbers(benchmark::State& state) {
   RunPass(state, R"(
 %0 = range(stop=10000000)
 %1 = shuffle(%0, window=100000)
@@ -57,7 +56,7 @@ void BM_ShuffledNumbers(benchmark::State& state) {
           10'000'000);
 }
 
-BENCHMARK(BM_ShuffledNumbers)
+BENCHMARK(BmShuffledNumbers)
     ->Arg(1)
     ->Arg(2)
     ->UseRealTime()

@@ -1,5 +1,6 @@
 #include "millrace/exec/meters.h"
 
+#include <atomic>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -8,6 +9,7 @@ namespace millrace::exec {
 
 std::vector<MeterReading> Meters::Read() const {
   std::vector<MeterReading> readings;
+  readings.reserve(cells_.size());
   for (const Cell& cell : cells_) {
     readings.push_back(
         {.busy = absl::Nanoseconds(cell.busy.load(std::memory_order_relaxed)),

@@ -21,6 +21,7 @@
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/ops/library.h"
+#include "millrace/ops/operator.h"
 #include "millrace/ops/source.h"
 #include "millrace/rewrite/rewrite.h"
 

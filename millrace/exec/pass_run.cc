@@ -11,10 +11,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 
 #include "millrace/base/check.h"
-#include "millrace/base/status.h"
 #include "millrace/core/block.h"
 #include "millrace/exec/chain.h"
 #include "millrace/exec/in_order_stage.h"
@@ -28,7 +26,6 @@
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/rest.h"
-#include "millrace/ops/library.h"
 #include "millrace/ops/operator.h"
 
 namespace millrace::exec {

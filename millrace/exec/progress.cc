@@ -1,6 +1,7 @@
 #include "millrace/exec/progress.h"
 
-#include <algorithm>
+#include <bits/ranges_algo.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,6 @@
 #include "millrace/exec/slots.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
