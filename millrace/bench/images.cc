@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -34,7 +35,7 @@ using kernels::ImageSize;
 constexpr int64_t kImages = 2048;
 constexpr int64_t kBatch = 256;
 constexpr ImageSize kResult = {224, 224};
-constexpr int64_t kResultBytes = 224 * 224 * 3;
+constexpr int64_t kResultBytes = int64_t{224} * 224 * 3;
 constexpr uint64_t kSeed = 5;
 
 // The work on one image, by hand over the same kernels.
@@ -74,8 +75,8 @@ void ResizeRowPlainly(const Lines& lines, int64_t width, uint8_t* out) {
         return a + (b - a) * beside;
       };
       const float upper = mix(lines.upper);
-      *out++ =
-          static_cast<uint8_t>(upper + (mix(lines.lower) - upper) * lines.below + 0.5F);
+      const float value = upper + (mix(lines.lower) - upper) * lines.below;
+      *out++ = static_cast<uint8_t>(std::lround(value));
     }
   }
 }

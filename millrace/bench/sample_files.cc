@@ -48,8 +48,7 @@ std::string Frame(std::string_view row) {
 
 absl::StatusOr<std::string> MakeTfrecord(const std::string& folder, int64_t rows,
                                          int64_t row_bytes) {
-  const std::string path =
-      absl::StrFormat("%s/rows-%d-%d.tfrecord", folder, rows, row_bytes);
+  std::string path = absl::StrFormat("%s/rows-%d-%d.tfrecord", folder, rows, row_bytes);
   if (IsThere(path)) return path;
   const std::unique_ptr<storage::BlobWriter> file =
       TRY(storage::ProcessFiles().Create(path));
@@ -61,8 +60,7 @@ absl::StatusOr<std::string> MakeTfrecord(const std::string& folder, int64_t rows
 
 absl::StatusOr<std::string> MakeTar(const std::string& folder, int64_t rows,
                                     int64_t row_bytes) {
-  const std::string path =
-      absl::StrFormat("%s/rows-%d-%d.tar", folder, rows, row_bytes);
+  std::string path = absl::StrFormat("%s/rows-%d-%d.tar", folder, rows, row_bytes);
   if (IsThere(path)) return path;
   storage::TarWriter tar(TRY(storage::ProcessFiles().Create(path)));
   const std::string row = Noise(row_bytes);

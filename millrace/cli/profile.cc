@@ -25,8 +25,9 @@ struct Options {
 absl::Status Profile(const Options& options) {
   const rewrite::Rewritten pipeline =
       TRY(ReadPipeline(options.pass.file, options.pass.off));
-  options.pass.time = absl::Seconds(options.seconds);
-  std::cout << profile::ToTable(TRY(RunPass(pipeline, options.pass)));
+  PassFlags flags = options.pass;
+  flags.time = absl::Seconds(options.seconds);
+  std::cout << profile::ToTable(TRY(RunPass(pipeline, flags)));
   return absl::OkStatus();
 }
 

@@ -10,14 +10,11 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "millrace/cli/verb.h"  // IWYU pragma: keep: declares CLI::App.
 #include "millrace/core/block.h"
 #include "millrace/exec/machine.h"
 #include "millrace/profile/facts.h"
 #include "millrace/rewrite/rewrite.h"
-
-namespace CLI {
-class App;
-}  // namespace CLI
 
 namespace millrace::cli {
 

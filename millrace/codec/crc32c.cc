@@ -165,6 +165,7 @@ bool HasInstruction() {
 uint32_t Crc32cByTable(std::string_view bytes, uint32_t before) {
   uint32_t crc = ~before;
   while (bytes.size() >= 8) {
+    // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): eight bytes are there.
     crc = AddWord(crc, LoadWord(bytes.data()));
     bytes.remove_prefix(8);
   }

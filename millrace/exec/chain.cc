@@ -50,15 +50,15 @@ class Chain::Output final : public ops::Emitter {
 };
 
 Chain::Chain(const PassPlan& plan, const Stage& stage, const ops::Library& library,
-             const ops::LaneContext& context, int64_t lane, Meters& meters)
+             const ChainLane& lane, Meters& meters)
     : plan_(plan),
       stage_(stage),
       meters_(meters),
-      lane_number_(lane),
+      lane_number_(lane.number),
       finishing_(stage.first) {
   for (int place = stage.first; place <= stage.last; ++place) {
-    operators_.push_back(
-        library.Make(plan.nodes[place], plan.ContextAt(place, lane, context)));
+    operators_.push_back(library.Make(
+        plan.nodes[place], plan.ContextAt(place, lane.number, lane.context)));
     outputs_.push_back(std::make_unique<Output>(this, place));
   }
 }
@@ -89,7 +89,7 @@ template <typename Run>
 absl::Status Chain::Enter(int place, const Run& run) {
   const int outer = timed_;
   SwitchTo(place);
-  const absl::Status status = run();
+  absl::Status status = run();
   SwitchTo(outer);
   if (status.ok() || named_) return status;
   named_ = true;

@@ -26,11 +26,17 @@ namespace millrace::exec {
 // Rows that fill no batch, by key.
 using Tails = std::map<int64_t, core::Block>;
 
+// The lane that a chain works on.
+struct ChainLane {
+  ops::LaneContext context;
+  int64_t number = 0;
+};
+
 class Chain {
  public:
   // Makes fresh operators, for this lane. Everything must outlive the chain.
   Chain(const PassPlan& plan, const Stage& stage, const ops::Library& library,
-        const ops::LaneContext& context, int64_t lane, Meters& meters);
+        const ChainLane& lane, Meters& meters);
 
   // Works on another lane from now on. Requires: only row-wise operators.
   void SetLane(int64_t number) { lane_number_ = number; }

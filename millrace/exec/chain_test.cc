@@ -39,7 +39,7 @@ class ChainTest : public ::testing::Test {
   std::unique_ptr<Chain> MakeChain(int first, int last) {
     return std::make_unique<Chain>(
         plan_, Stage{.kind = Stage::Kind::kInOrder, .first = first, .last = last},
-        ops::DefaultLibrary(), ops::SingleOperator::TestLane(), 6, meters_);
+        ops::DefaultLibrary(), ChainLane{ops::SingleOperator::TestLane(), 6}, meters_);
   }
 
   std::vector<int64_t> Values(const std::vector<core::Block>& blocks) {

@@ -145,25 +145,26 @@ absl::StatusOr<std::unique_ptr<Iterator>> Engine::Open(
     rest = TRY(lanes::Resume(*from, plan.joined_rows, state.order));
     state.pass = from->pass;
   }
-  return std::unique_ptr<Iterator>(new Iterator(
-      *this, std::move(plan), library, options, std::move(state), std::move(rest)));
+  Iterator::Start start = {options, std::move(state), std::move(rest)};
+  return std::unique_ptr<Iterator>(
+      new Iterator(*this, std::move(plan), library, std::move(start)));
 }
 
 Iterator::Iterator(Engine& engine, PassPlan plan, const ops::Library& library,
-                   const PassOptions& options, lanes::State state, lanes::Rest rest)
+                   Start start)
     : engine_(engine),
       plan_(std::move(plan)),
       meters_(plan_.nodes.size(), engine.options_.clock),
       opened_(engine.options_.clock.Monotonic()),
-      state_(std::move(state)),
-      deal_(std::move(rest.deal)),
-      pass_(plan_, options,
+      state_(std::move(start.state)),
+      deal_(std::move(start.rest.deal)),
+      pass_(plan_, start.options,
             {.library = library,
              .pool = engine.pool_,
              .memory = engine.memory_,
              .meters = meters_,
              .threads = engine.options_.threads},
-            rest.tracks[0].lanes) {
+            start.rest.tracks[0].lanes) {
   engine_.Add(pass_);
 }
 

@@ -122,8 +122,14 @@ class Iterator {
  private:
   friend class Engine;
 
-  Iterator(Engine& engine, PassPlan plan, const ops::Library& library,
-           const PassOptions& options, lanes::State state, lanes::Rest rest);
+  // What a pass begins with.
+  struct Start {
+    PassOptions options;
+    lanes::State state;
+    lanes::Rest rest;
+  };
+
+  Iterator(Engine& engine, PassPlan plan, const ops::Library& library, Start start);
 
   // Counts a block that is given.
   void Count(const core::Block& block);

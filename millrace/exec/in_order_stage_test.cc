@@ -33,8 +33,8 @@ class InOrderStageTest : public ::testing::Test {
   std::unique_ptr<InOrderStage> MakeStage(bool ends_pass) {
     return std::make_unique<InOrderStage>(
         std::make_unique<Chain>(plan_, Stage{Stage::Kind::kInOrder, 1, 1},
-                                ops::DefaultLibrary(), ops::SingleOperator::TestLane(),
-                                0, meters_),
+                                ops::DefaultLibrary(),
+                                ChainLane{ops::SingleOperator::TestLane(), 0}, meters_),
         [this](Carry carry, int64_t rows) {
           carry_ = std::move(carry);
           rows_ = rows;

@@ -171,8 +171,9 @@ class PassRun::Lane final : public Sink {
       case Stage::Kind::kInOrder:
         break;
     }
-    auto chain = std::make_unique<Chain>(pass_.plan_, stage, place.library, Context(),
-                                         range_.lane, place.meters);
+    auto chain =
+        std::make_unique<Chain>(pass_.plan_, stage, place.library,
+                                ChainLane{Context(), range_.lane}, place.meters);
     InOrderStage::Joined joined;
     const bool joins = stage.first == pass_.plan_.join;
     if (joins) {
@@ -310,8 +311,8 @@ RowWiseWork& PassRun::WorkOf(const Stage& stage) {
     found->second.slots.emplace(*std::move(shape), place_.pool);
   }
   for (int thread = 0; thread < place_.threads; ++thread) {
-    found->second.chains.push_back(
-        std::make_unique<Chain>(plan_, stage, place_.library, lane, 0, place_.meters));
+    found->second.chains.push_back(std::make_unique<Chain>(
+        plan_, stage, place_.library, ChainLane{lane}, place_.meters));
   }
   return found->second;
 }

@@ -31,7 +31,7 @@ class RowWiseStageTest : public ::testing::Test {
     for (int thread = 0; thread < 2; ++thread) {
       work_.chains.push_back(std::make_unique<Chain>(
           plan_, Stage{Stage::Kind::kRowWise, 1, 1}, ops::DefaultLibrary(),
-          ops::SingleOperator::TestLane(), 0, meters_));
+          ChainLane{ops::SingleOperator::TestLane(), 0}, meters_));
     }
   }
 
