@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): of CLI11.
 class App;
 }  // namespace CLI
 

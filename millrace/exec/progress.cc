@@ -17,8 +17,10 @@ void Progress::EndLane(int64_t rows) {
 
 std::vector<lanes::LaneRange> Progress::LeftAfter(int64_t position) const {
   // A lane that ended where the last batch did is finished, also without rows.
-  const auto open = static_cast<size_t>(
-      std::upper_bound(ends_.begin(), ends_.end(), position) - ends_.begin());
+  const auto open =
+      static_cast<size_t>(std::ranges::partition_point(
+                              ends_, [&](int64_t end) { return end <= position; }) -
+                          ends_.begin());
   std::vector<lanes::LaneRange> left(lanes_.begin() + static_cast<int64_t>(open),
                                      lanes_.end());
   const int64_t begin = open == 0 ? 0 : ends_[open - 1];
