@@ -30,14 +30,6 @@ constexpr int kQuality = 87;
 constexpr int64_t kNoise =
     60;  // Levels: this much makes a JPEG as large as a photograph.
 
-absl::Status MakeFolder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!error) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      base::StrCat("cannot make the folder ", folder, ": ", error.message()));
-}
-
 base::Generator GeneratorOf(uint64_t seed, int64_t item) {
   return {base::RandomKey(seed, 0, 0), {0, static_cast<uint64_t>(item)}};
 }
@@ -93,6 +85,14 @@ std::pair<int64_t, int64_t> ShareOf(int64_t file, int64_t files, int64_t count) 
 }
 
 }  // namespace
+
+absl::Status MakeFolder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      base::StrCat("cannot make the folder ", folder, ": ", error.message()));
+}
 
 absl::StatusOr<std::vector<std::string>> MakeImages(const SampleImages& options) {
   TRY(MakeFolder(options.folder));

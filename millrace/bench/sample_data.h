@@ -6,9 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace millrace::bench {
+
+// Makes a folder and those above it, unless they are there.
+absl::Status MakeFolder(const std::string& folder);
 
 struct SampleImages {
   std::string folder;

@@ -14,6 +14,7 @@
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/bench/line.h"
+#include "millrace/bench/sample_data.h"
 #include "millrace/bench/workload.h"
 #include "millrace/cli/verb.h"
 #include "millrace/exec/machine.h"
@@ -52,10 +53,12 @@ absl::Status CheckNames(const std::vector<std::string>& only) {
 absl::Status Bench(Options options) {
   TRY(CheckNames(options.only));
   if (options.bench.folder.empty()) {
+    std::error_code no_such_folder;  // Then making ours below it says what is wrong.
     options.bench.folder =
-        std::filesystem::temp_directory_path().string() + "/millrace-bench";
+        (std::filesystem::temp_directory_path(no_such_folder) / "millrace-bench")
+            .string();
   }
-  std::filesystem::create_directories(options.bench.folder);
+  TRY(bench::MakeFolder(options.bench.folder));
   std::vector<bench::Line> lines;
   for (const bench::Workload& workload : bench::Workloads()) {
     const bool wanted =

@@ -2,6 +2,7 @@
 // images, and how fast they go.
 
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -9,8 +10,10 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include <CLI/CLI.hpp>
 
 #include "millrace/base/status.h"
@@ -82,10 +85,20 @@ absl::Status ShowNumbers() {
   return absl::OkStatus();
 }
 
-// A folder that is gone when the demo is.
+// A new folder that is gone when the demo is.
 class DemoFolder {
  public:
-  DemoFolder() : path_(std::filesystem::temp_directory_path() / "millrace-demo") {}
+  static absl::StatusOr<std::unique_ptr<DemoFolder>> Make() {
+    std::error_code error;
+    std::string path =
+        (std::filesystem::temp_directory_path(error) / "millrace-demo-XXXXXX").string();
+    if (error || mkdtemp(path.data()) == nullptr) {
+      return absl::PermissionDeniedError(base::StrCat("cannot make the folder ", path,
+                                                      "; set TMPDIR to one that can "
+                                                      "be written to"));
+    }
+    return std::unique_ptr<DemoFolder>(new DemoFolder(std::move(path)));
+  }
 
   DemoFolder(const DemoFolder&) = delete;
   DemoFolder& operator=(const DemoFolder&) = delete;
@@ -95,18 +108,20 @@ class DemoFolder {
     std::filesystem::remove_all(path_, ignored);
   }
 
-  std::string path() const { return path_.string(); }
+  const std::string& path() const { return path_; }
 
  private:
-  const std::filesystem::path path_;
+  explicit DemoFolder(std::string path) : path_(std::move(path)) {}
+
+  const std::string path_;
 };
 
 absl::Status ShowImages() {
-  const DemoFolder folder;
+  const std::unique_ptr<DemoFolder> folder = TRY(DemoFolder::Make());
   Title("5. Images: 1,000 JPEGs are made, then decoded, cropped, flipped and batched:");
-  TRY(bench::MakeImages({.folder = folder.path(), .count = kImages}));
+  TRY(bench::MakeImages({.folder = folder->path(), .count = kImages}));
   const std::string text = base::StrCat(
-      "%0 = read_tar(paths=[", ir::Quote(folder.path() + "/*.tar"),
+      "%0 = read_tar(paths=[", ir::Quote(folder->path() + "/*.tar"),
       "], fields=[\"jpg\", \"cls\"])\n"
       "%1 = map(%0, function={image: flip_horizontal(random_resized_crop("
       "decode_image(.jpg), height=224, width=224), uniform(0.0, 1.0) < 0.5), "

@@ -1,21 +1,14 @@
 #include "millrace/exec/memory.h"
 
-#include <algorithm>
 #include <cstdint>
 
 #include "millrace/base/check.h"
 
 namespace millrace::exec {
 
-void Memory::SetReserve(int64_t bytes) {
-  CHECK_GE(bytes, 0);
-  reserve_bytes_ = std::min(bytes, budget_bytes_ / 2);
-}
-
 bool Memory::HasRoom(int64_t bytes, bool first) const {
   if (first && idle()) return true;
-  const int64_t limit = first ? budget_bytes_ : budget_bytes_ - reserve_bytes_;
-  return pool_.stats().used_bytes + running_bytes_ + bytes <= limit;
+  return pool_.stats().used_bytes + running_bytes_ + bytes <= budget_bytes_;
 }
 
 void Memory::Start(int64_t bytes) {

@@ -1,9 +1,9 @@
 // Decides what work there is memory for. Work that makes data (reading, row-wise
 // operators) asks before it starts, with an estimate; it runs only while what is in
-// use and what running work may still take stay within the budget. Lanes ahead of the
-// one being delivered leave it a reserve, so that it can always go on. Nothing waits
-// here: work that is refused is asked for again when something was freed. Not
-// thread-safe: the engine's lock guards it.
+// use and what running work may still take stay within the budget. The lane being
+// delivered goes on all the same where nothing else runs. Nothing waits here: work that
+// is refused is asked for again when something was freed. Not thread-safe: the engine's
+// lock guards it.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,6 @@ class Memory {
 
   int64_t budget_bytes() const { return budget_bytes_; }
 
-  // Sets aside what the lane being delivered needs to go on.
-  void SetReserve(int64_t bytes);
-
   // Tells whether work that takes about so many bytes may start. `first` is the lane
   // being delivered.
   bool HasRoom(int64_t bytes, bool first) const;
@@ -38,7 +35,6 @@ class Memory {
  private:
   const core::Pool& pool_;
   const int64_t budget_bytes_;
-  int64_t reserve_bytes_ = 0;
   int64_t running_bytes_ = 0;  // What running work may still take.
   int64_t running_ = 0;
 };

@@ -25,14 +25,6 @@ TEST_F(MemoryTest, CountsWhatIsInUseAndWhatMayBeTaken) {
   memory_.End(1000);
 }
 
-TEST_F(MemoryTest, LanesAheadLeaveAReserve) {
-  memory_.Start(0);
-  memory_.SetReserve(512 << 10);
-  EXPECT_TRUE(memory_.HasRoom(600 << 10, true));
-  EXPECT_FALSE(memory_.HasRoom(600 << 10, false));
-  memory_.End(0);
-}
-
 TEST_F(MemoryTest, TheFirstLaneGoesOnWhereNothingElseWouldFreeMemory) {
   const core::Buffer held = *pool_.Allocate(2 << 20);
   EXPECT_TRUE(memory_.HasRoom(1 << 20, true));

@@ -44,7 +44,6 @@ struct PassPlan {
   int join = 0;            // Place whose input is counted, and where lanes are joined:
                            // that of the last batching operator, or behind them all.
   bool with_ids = false;   // Somebody needs identities.
-  int64_t lane_bytes = 0;  // About what an open lane holds.
 
   // The rows that come to the joining place from each lane; lanes::kRowsMax where that
   // is not known.

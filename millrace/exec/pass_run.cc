@@ -275,7 +275,7 @@ bool PassRun::MayOpenLane() const {
   if (next_lane_ == lanes_.size()) return false;
   if (open_.empty()) return true;
   if (static_cast<int>(open_.size()) > place_.threads) return false;
-  return place_.memory.HasRoom(plan_.lane_bytes, false);
+  return place_.memory.HasRoom(0, false);
 }
 
 bool PassRun::OpenLane() {

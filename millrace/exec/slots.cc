@@ -1,5 +1,6 @@
 #include "millrace/exec/slots.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,7 +16,6 @@
 #include "millrace/core/spec.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/stages.h"
-#include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
 
 namespace millrace::exec {
@@ -33,14 +33,6 @@ int64_t SlotBytes(const core::FieldSpec& field) {
   return bytes < kRowBytesLeast ? 0 : bytes;
 }
 
-bool GivesOneRowPerRow(const PassPlan& plan, const Stage& stage) {
-  for (int place = stage.first; place <= stage.last; ++place) {
-    const ir::OperatorTraits& traits = plan.nodes[place].schema().traits;
-    if (!traits.row_wise || traits.changes_cardinality) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 std::optional<SlotShape> SlotsBehind(const PassPlan& plan, const Stage& stage) {
@@ -50,7 +42,9 @@ std::optional<SlotShape> SlotsBehind(const PassPlan& plan, const Stage& stage) {
   }
   const ir::Pipeline& last = plan.nodes[stage.last];
   const bool fits = plan.nodes[behind].schema().traits.stacks_runs &&
-                    last.schema().traits.fills_places && GivesOneRowPerRow(plan, stage);
+                    last.schema().traits.fills_places &&
+                    std::all_of(plan.nodes.begin() + stage.first,
+                                plan.nodes.begin() + behind, GivesOneRowPerRow);
   if (!fits) return std::nullopt;
   SlotShape shape = {.batch_rows = BatchSizeOf(plan.nodes[behind]), .row_bytes = {}};
   int64_t bytes = 0;

@@ -15,12 +15,12 @@ Stage::Kind KindOf(const ir::Pipeline& node) {
   return traits.row_wise ? Stage::Kind::kRowWise : Stage::Kind::kInOrder;
 }
 
-bool KeepsCount(const ir::Pipeline& node) {
+}  // namespace
+
+bool GivesOneRowPerRow(const ir::Pipeline& node) {
   const ir::OperatorTraits& traits = node.schema().traits;
   return traits.row_wise && !traits.changes_cardinality;
 }
-
-}  // namespace
 
 std::vector<Stage> CutIntoStages(const std::vector<ir::Pipeline>& nodes,
                                  const std::vector<int>& cuts) {
@@ -36,7 +36,7 @@ std::vector<Stage> CutIntoStages(const std::vector<ir::Pipeline>& nodes,
 }
 
 int SkipPlace(const std::vector<ir::Pipeline>& nodes, int place) {
-  while (place > 1 && KeepsCount(nodes[place - 1])) --place;
+  while (place > 1 && GivesOneRowPerRow(nodes[place - 1])) --place;
   return place == 1 ? 0 : place;
 }
 

@@ -21,6 +21,9 @@ struct Stage {
   bool operator==(const Stage&) const = default;
 };
 
+// Tells whether an operator gives exactly one row for each row, looking at no other.
+bool GivesOneRowPerRow(const ir::Pipeline& node);
+
 // Groups operators, the source first. A stage begins at each of `cuts` besides where
 // the kind changes.
 std::vector<Stage> CutIntoStages(const std::vector<ir::Pipeline>& nodes,
