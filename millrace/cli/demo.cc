@@ -1,8 +1,9 @@
 // millrace demo: a small pipeline, as written, as it runs, and what comes out; then
 // images, and how fast they go.
 
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is of POSIX.
+
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
