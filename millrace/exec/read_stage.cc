@@ -23,7 +23,7 @@
 namespace millrace::exec {
 namespace {
 
-constexpr size_t kGivenMax = 2;  // Blocks that wait for earlier ranges, per range.
+constexpr size_t kWaitingMax = 2;  // Pieces that wait for earlier ranges, per range.
 constexpr int64_t kTaskBytes = int64_t{256} << 10;  // Of rows that are computed.
 
 }  // namespace
@@ -45,37 +45,70 @@ void ReadStage::EndInput() { CHECK(false) << "a source takes nothing"; }
 
 void ReadStage::OpenSlots() {
   while (static_cast<int64_t>(slots_.size()) < work_.readers && !all_opened()) {
-    slots_.push_back({.ticket = static_cast<int64_t>(next_range_++),
-                      .state = work_.source.waits() ? Slot::State::kWantsFetch
-                                                    : Slot::State::kWantsNext,
-                      .reader = nullptr,
-                      .given = {}});
+    const bool waits = work_.source.waits();
+    slots_.push_back(
+        {.ticket = static_cast<int64_t>(next_range_++),
+         .state = waits ? Slot::State::kWantsFetch : Slot::State::kWantsFind,
+         .fetched = !waits,
+         .at_hand = !waits,
+         .reader = nullptr});
   }
 }
 
+// What was found is still warm: it goes first.
 bool ReadStage::Claim(const Memory& memory, bool first, Task& task) {
-  return ClaimSlot(Slot::State::kWantsNext, memory, first, task);
+  return ClaimPiece(memory, first, task) ||
+         ClaimSlot(Slot::State::kWantsFind, memory, first, task);
 }
 
 bool ReadStage::ClaimFetch(const Memory& memory, bool first, Task& task) {
   return ClaimSlot(Slot::State::kWantsFetch, memory, first, task);
 }
 
+bool ReadStage::HasMemory(const Memory& memory, bool first, const Slot& slot,
+                          Task& task) const {
+  task.reserved_bytes = static_cast<int64_t>(work_.bytes_per_task.value());
+  return memory.HasRoom(task.reserved_bytes, first && &slot == &slots_.front());
+}
+
 bool ReadStage::ClaimSlot(Slot::State wanted, const Memory& memory, bool first,
                           Task& task) {
   for (Slot& slot : slots_) {
     if (slot.state != wanted || !HasRoomFor(slot)) continue;
-    const auto bytes = static_cast<int64_t>(work_.bytes_per_block.value());
-    if (!memory.HasRoom(bytes, first && &slot == &slots_.front())) continue;
+    if (!HasMemory(memory, first, slot, task)) continue;
     slot.state = Slot::State::kBusy;
     task.ticket = slot.ticket;
-    task.reader = std::move(slot.reader);
-    task.fetches = wanted == Slot::State::kWantsFetch;
-    task.reserved_bytes = bytes;
+    task.reading = {.reader = std::move(slot.reader),
+                    .fetches = wanted == Slot::State::kWantsFetch,
+                    .fetched = slot.fetched,
+                    .at_hand = slot.at_hand};
     return true;
   }
   return false;
 }
+
+bool ReadStage::ClaimPiece(const Memory& memory, bool first, Task& task) {
+  for (Slot& slot : slots_) {
+    const auto unmade =
+        std::ranges::find(slot.pieces, Piece::State::kUnmade, &Piece::state);
+    if (unmade == slot.pieces.end() || !HasMemory(memory, first, slot, task)) continue;
+    unmade->state = Piece::State::kBusy;
+    task.ticket = slot.ticket;
+    task.reading.work = std::move(unmade->work);
+    task.reading.piece = slot.first_piece + (unmade - slot.pieces.begin());
+    return true;
+  }
+  return false;
+}
+
+bool ReadStage::HasWork() const {
+  const auto has_unmade = [](const Slot& slot) {
+    return std::ranges::count(slot.pieces, Piece::State::kUnmade, &Piece::state) > 0;
+  };
+  return HasSlot(Slot::State::kWantsFind) || std::ranges::any_of(slots_, has_unmade);
+}
+
+bool ReadStage::HasFetch() const { return HasSlot(Slot::State::kWantsFetch); }
 
 bool ReadStage::HasSlot(Slot::State wanted) const {
   return std::ranges::any_of(slots_, [&](const Slot& slot) {
@@ -85,15 +118,15 @@ bool ReadStage::HasSlot(Slot::State wanted) const {
 
 // What the first range gives goes on at once; what others give waits for it.
 bool ReadStage::HasRoomFor(const Slot& slot) const {
-  const bool is_first = &slot == &slots_.front();
-  return is_first ? next_.HasRoom() : slot.given.size() < kGivenMax;
+  if (&slot != &slots_.front()) return slot.pieces.size() < kWaitingMax;
+  return std::ssize(slot.pieces) < work_.readers && next_.HasRoom();
 }
 
 void ReadStage::Run(Task& task, int /*thread*/) {
   const int64_t start = meters_.Now();
   absl::Status status = Work(task);
   const int64_t taken = meters_.Now() - start;
-  if (task.fetches) {
+  if (task.reading.fetches) {
     meters_.AddFetching(taken);
   } else {
     meters_.AddTime(0, taken);
@@ -104,27 +137,49 @@ void ReadStage::Run(Task& task, int /*thread*/) {
 }
 
 absl::Status ReadStage::Work(Task& task) {
-  if (task.reader == nullptr) {
-    task.reader = TRY(work_.source.Open(ranges_[task.ticket]));
+  ReadTask& reading = task.reading;
+  if (reading.piece >= 0) {
+    Give(TRY(std::exchange(reading.work, nullptr)()), task);
+    return absl::OkStatus();
   }
-  if (task.fetches) return task.reader->Fetch();
-  if (work_.source.waits()) return ReadBlock(task);
+  if (reading.reader == nullptr) {
+    reading.reader = TRY(work_.source.Open(ranges_[task.ticket]));
+  }
+  if (!work_.source.waits()) return Compute(task);
+  if (!reading.fetched) {
+    reading.at_hand = TRY(reading.reader->FetchNow());
+    if (reading.fetches && !reading.at_hand) TRY(reading.reader->Fetch());
+    reading.fetched = reading.fetches || reading.at_hand;
+  }
+  return reading.fetches || !reading.fetched ? absl::OkStatus() : Find(task);
+}
+
+absl::Status ReadStage::Find(Task& task) {
+  std::optional<ops::BlockWork> work = TRY(task.reading.reader->Find());
+  task.reading.fetched = false;
+  task.done = !work.has_value();
+  if (work) task.reading.work = *std::move(work);
+  return absl::OkStatus();
+}
+
+// Rows that take no reading are made at once, about so many bytes of them.
+absl::Status ReadStage::Compute(Task& task) {
   int64_t bytes = 0;
   while (!task.done && bytes < kTaskBytes) {
-    TRY(ReadBlock(task));
-    if (!task.done) bytes += task.out.back().bytes;
+    std::optional<core::Block> block = TRY(task.reading.reader->Next());
+    task.done = !block.has_value();
+    if (task.done) break;
+    bytes += std::max<int64_t>(block->content_bytes(), 1);
+    Give(*std::move(block), task);
   }
   return absl::OkStatus();
 }
 
-absl::Status ReadStage::ReadBlock(Task& task) {
-  std::optional<core::Block> block = TRY(task.reader->Next());
-  task.done = !block.has_value();
-  if (task.done || block->rows() == 0) return absl::OkStatus();
-  task.out.push_back(Item::Of(*std::move(block)));
+void ReadStage::Give(core::Block block, Task& task) {
+  if (block.rows() == 0) return;
+  task.out.push_back(Item::Of(std::move(block)));
   meters_.AddInput(0, 0);
   meters_.AddOutput(0, task.out.back().block.rows(), task.out.back().bytes);
-  return absl::OkStatus();
 }
 
 absl::Status ReadStage::Named(const absl::Status& status) const {
@@ -132,35 +187,60 @@ absl::Status ReadStage::Named(const absl::Status& status) const {
 }
 
 void ReadStage::Complete(Task task) {
+  int64_t bytes = 0;
+  for (const Item& item : task.out) bytes += item.bytes;
+  if (bytes > 0) work_.bytes_per_task.Add(static_cast<double>(bytes));
   Slot& slot = slots_[task.ticket - slots_.front().ticket];
-  slot.state = StateAfter(task);
-  if (!task.done) slot.reader = std::move(task.reader);
-  for (Item& item : task.out) {
-    if (item.status.ok()) work_.bytes_per_block.Add(static_cast<double>(item.bytes));
-    slot.given.push_back(std::move(item));
+  if (task.reading.piece >= 0) {
+    CompletePiece(std::move(task), slot);
+  } else {
+    CompleteSlot(std::move(task), slot);
   }
   Flush();
 }
 
-ReadStage::Slot::State ReadStage::StateAfter(const Task& task) const {
-  if (task.done) return Slot::State::kEnded;
-  const bool wants_fetch = !task.fetches && work_.source.waits();
-  return wants_fetch ? Slot::State::kWantsFetch : Slot::State::kWantsNext;
+void ReadStage::CompletePiece(Task task, Slot& slot) {
+  Piece& piece = slot.pieces[task.reading.piece - slot.first_piece];
+  piece.state = Piece::State::kMade;
+  if (!task.out.empty()) piece.item = std::move(task.out.front());
+}
+
+// A reader whose last fetch took no waiting fetches by itself the next time too.
+void ReadStage::CompleteSlot(Task task, Slot& slot) {
+  ReadTask& reading = task.reading;
+  slot.fetched = reading.fetched;
+  slot.at_hand = reading.at_hand;
+  slot.state =
+      slot.fetched || slot.at_hand ? Slot::State::kWantsFind : Slot::State::kWantsFetch;
+  if (task.done) slot.state = Slot::State::kEnded;
+  if (!task.done) slot.reader = std::move(reading.reader);
+  if (reading.work != nullptr) {
+    slot.pieces.push_back(
+        {.state = Piece::State::kUnmade, .work = std::move(reading.work)});
+  }
+  for (Item& item : task.out) slot.pieces.push_back({.item = std::move(item)});
 }
 
 void ReadStage::Flush() {
   while (!slots_.empty()) {
-    Slot& front = slots_.front();
-    for (; !front.given.empty(); front.given.pop_front()) {
-      next_.Accept(std::move(front.given.front()));
-    }
-    if (front.state != Slot::State::kEnded) break;
+    FlushPieces(slots_.front());
+    const Slot& front = slots_.front();
+    if (front.state != Slot::State::kEnded || !front.pieces.empty()) break;
     slots_.pop_front();
   }
   OpenSlots();
   if (!slots_.empty() || ended_) return;
   ended_ = true;
   next_.EndInput();
+}
+
+void ReadStage::FlushPieces(Slot& slot) {
+  while (!slot.pieces.empty() && slot.pieces.front().state == Piece::State::kMade) {
+    std::optional<Item> item = std::move(slot.pieces.front().item);
+    slot.pieces.pop_front();
+    ++slot.first_piece;
+    if (item) next_.Accept(*std::move(item));
+  }
 }
 
 }  // namespace millrace::exec

@@ -1,16 +1,23 @@
 // Reads the rows of a lane: a reader for each of its ranges, several at once, whose
-// blocks go on in the lane's order. Fetching (waiting for disks) is work for the I/O
-// threads, parsing for the others.
+// blocks go on in the lane's order. A reader goes through its range on one thread at a
+// time, which finds the next rows; making blocks of them is left to all threads, so
+// that one long file keeps them all busy. What the system has at hand is fetched by the
+// thread that needs it; to wait for disks is work for the I/O threads.
+//
+//   fetch ──► find ──► [ unmade | made | unmade ] ──► next stage, in order
+//     └─ I/O, or at hand   └─ make: any thread, any of them
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include "millrace/exec/memory.h"
 #include "millrace/exec/meters.h"
@@ -25,7 +32,7 @@ struct ReadWork {
   const ops::Source& source;
   std::string name;     // Of the source operator, for errors.
   int64_t readers = 2;  // Open at once in a lane, at most.
-  RunningMean bytes_per_block = {};
+  RunningMean bytes_per_task = {};
 };
 
 class ReadStage final : public StageRun {
@@ -40,10 +47,8 @@ class ReadStage final : public StageRun {
 
   bool HasRoom() const override { return false; }
 
-  bool HasWork() const override { return HasSlot(Slot::State::kWantsNext); }
-
-  bool HasFetch() const override { return HasSlot(Slot::State::kWantsFetch); }
-
+  bool HasWork() const override;
+  bool HasFetch() const override;
   bool Claim(const Memory& memory, bool first, Task& task) override;
   bool ClaimFetch(const Memory& memory, bool first, Task& task) override;
   void Run(Task& task, int thread) override;
@@ -53,25 +58,43 @@ class ReadStage final : public StageRun {
   bool all_opened() const { return next_range_ == ranges_.size(); }
 
  private:
+  // A block that waits for earlier ones, or to be made.
+  struct Piece {
+    enum class State : uint8_t { kUnmade, kBusy, kMade };
+
+    State state = State::kMade;
+    std::optional<Item> item = {};  // Once made; nothing where it has no rows.
+    ops::BlockWork work = nullptr;  // While unmade.
+  };
+
   // A range being read.
   struct Slot {
-    enum class State : uint8_t { kWantsFetch, kWantsNext, kBusy, kEnded };
+    enum class State : uint8_t { kWantsFetch, kWantsFind, kBusy, kEnded };
 
     int64_t ticket = 0;  // The range's place in the lane.
     State state = State::kWantsFetch;
+    bool fetched = false;                 // Finding has what it needs.
+    bool at_hand = false;                 // The last fetch took no waiting.
     std::unique_ptr<ops::Reader> reader;  // Once opened; with its task while busy.
-    std::deque<Item> given;               // Waiting for earlier ranges.
+    std::deque<Piece> pieces = {};
+    int64_t first_piece = 0;  // How many have gone on.
   };
 
   bool HasSlot(Slot::State wanted) const;
   bool HasRoomFor(const Slot& slot) const;
   bool ClaimSlot(Slot::State wanted, const Memory& memory, bool first, Task& task);
+  bool ClaimPiece(const Memory& memory, bool first, Task& task);
+  bool HasMemory(const Memory& memory, bool first, const Slot& slot, Task& task) const;
   void OpenSlots();
   absl::Status Work(Task& task);
-  absl::Status ReadBlock(Task& task);
+  absl::Status Find(Task& task);
+  absl::Status Compute(Task& task);
+  void Give(core::Block block, Task& task);
   absl::Status Named(const absl::Status& status) const;
-  Slot::State StateAfter(const Task& task) const;
+  void CompletePiece(Task task, Slot& slot);
+  void CompleteSlot(Task task, Slot& slot);
   void Flush();
+  void FlushPieces(Slot& slot);
 
   ReadWork& work_;
   const int64_t lane_;

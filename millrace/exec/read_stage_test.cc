@@ -30,15 +30,22 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Numbers, two to a block, each block to be fetched first; number 13 cannot be read.
+// Numbers, two to a block, each block to be fetched first; number 13 cannot be read,
+// and those below `at_hand` take no waiting.
 class NumberReader final : public ops::Reader {
  public:
-  explicit NumberReader(const lanes::RowRange& rows) : rows_(rows) {}
+  NumberReader(const lanes::RowRange& rows, int64_t at_hand)
+      : rows_(rows), at_hand_(at_hand) {}
 
   absl::Status Fetch() override {
     fetched_ = true;
     if (rows_.begin == 13) return absl::UnavailableError("the disk is gone");
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<bool> FetchNow() override {
+    fetched_ = fetched_ || rows_.begin < at_hand_;
+    return fetched_;
   }
 
   absl::StatusOr<std::optional<core::Block>> Next() override {
@@ -51,16 +58,19 @@ class NumberReader final : public ops::Reader {
 
  private:
   lanes::RowRange rows_;
+  const int64_t at_hand_;
   bool fetched_ = false;
 };
 
 class NumberSource final : public ops::Source {
  public:
+  int64_t at_hand = 0;
+
   absl::StatusOr<lanes::Manifest> List() override { return lanes::Manifest{}; }
 
   absl::StatusOr<std::unique_ptr<ops::Reader>> Open(
       const lanes::RowRange& rows) const override {
-    return std::make_unique<NumberReader>(rows);
+    return std::make_unique<NumberReader>(rows, at_hand);
   }
 };
 
@@ -68,6 +78,17 @@ class ReadStageTest : public ::testing::Test {
  protected:
   std::unique_ptr<ReadStage> MakeStage(std::vector<lanes::RowRange> ranges) {
     return std::make_unique<ReadStage>(work_, 3, std::move(ranges), out_, meters_);
+  }
+
+  static void Finish(ReadStage& stage, Task& task) {
+    stage.Run(task, 0);
+    stage.Complete(std::exchange(task, {}));
+  }
+
+  // Does all that takes no waiting.
+  void RunComputing(ReadStage& stage) {
+    Task task;
+    while (stage.Claim(memory_, true, task)) Finish(stage, task);
   }
 
   // Does what can be done; the last claimed is completed first.
@@ -118,6 +139,59 @@ TEST_F(ReadStageTest, DoesNotReadFarAheadWhereNothingIsTaken) {
   RunAll(*stage);
   EXPECT_THAT(out_.values(), ElementsAre());
   EXPECT_LE(meters_.Read()[0].rows_out, 6);
+}
+
+TEST_F(ReadStageTest, WhatIsAtHandTakesNoFurtherFetch) {
+  source_.at_hand = 6;
+  const auto stage = MakeStage({{0, 0, 10}});
+  Task task;
+  ASSERT_TRUE(stage->ClaimFetch(memory_, true, task));  // It opens files too.
+  Finish(*stage, task);
+  RunComputing(*stage);
+  EXPECT_THAT(out_.values(), ElementsAre(0, 1, 2, 3, 4, 5));
+  ASSERT_TRUE(stage->ClaimFetch(memory_, true, task));
+  Finish(*stage, task);
+  RunComputing(*stage);
+  EXPECT_THAT(out_.values(), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  // Where there was something to wait for it is expected again, without a try.
+  EXPECT_TRUE(stage->ClaimFetch(memory_, true, task));
+}
+
+TEST_F(ReadStageTest, BlocksAreMadeWhileTheReaderGoesOn) {
+  source_.at_hand = 100;
+  const auto stage = MakeStage({{0, 0, 100}});
+  Task fetch;
+  ASSERT_TRUE(stage->ClaimFetch(memory_, true, fetch));
+  Finish(*stage, fetch);
+  std::vector<Task> making;
+  for (int i = 0; i < 2; ++i) {
+    Task find;
+    ASSERT_TRUE(stage->Claim(memory_, true, find));
+    Finish(*stage, find);
+    making.emplace_back();
+    ASSERT_TRUE(stage->Claim(memory_, true, making.back()));
+    EXPECT_EQ(making.back().reading.piece, i);
+  }
+  Finish(*stage, making[1]);
+  EXPECT_THAT(out_.values(), ElementsAre());  // It waits for the one before.
+  Finish(*stage, making[0]);
+  EXPECT_THAT(out_.values(), ElementsAre(0, 1, 2, 3));
+}
+
+TEST_F(ReadStageTest, FindsNoMoreThanThereAreReadersForWhileNothingIsMade) {
+  source_.at_hand = 100;
+  const auto stage = MakeStage({{0, 0, 100}});
+  Task task;
+  ASSERT_TRUE(stage->ClaimFetch(memory_, true, task));
+  Finish(*stage, task);
+  std::vector<Task> making(3);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(stage->Claim(memory_, true, task));
+    Finish(*stage, task);
+    ASSERT_TRUE(stage->Claim(memory_, true, making[i]));
+  }
+  EXPECT_FALSE(stage->HasWork());
+  EXPECT_FALSE(stage->Claim(memory_, true, making[2]));
 }
 
 TEST_F(ReadStageTest, AnErrorNamesTheSourceAndTheLane) {

@@ -47,19 +47,29 @@ int64_t RowsInBatch(const core::Block& batches);
 
 class StageRun;
 
+// What there is to do about one range of a source: to fetch, to find the next rows, or
+// to make a block of rows that were found.
+struct ReadTask {
+  std::unique_ptr<ops::Reader> reader;  // Of fetching and finding, while they run.
+  bool fetches = false;                 // Waits for the disk, rather than computing.
+  bool fetched = false;                 // Finding has what it needs.
+  bool at_hand = false;                 // Nobody had to wait for that.
+  ops::BlockWork work = nullptr;        // What was found, or is to be made ...
+  int64_t piece = -1;                   // ... as this of the range's pieces.
+};
+
 // A piece of work for one thread.
 struct Task {
   StageRun* stage = nullptr;
   std::vector<Item> in;  // Gone once it has run.
   std::vector<Item> out;
   int64_t rows_in = 0;
-  int64_t ticket = 0;                   // Which of the stage's tasks it is.
-  int64_t reserved_bytes = 0;           // What it may take.
-  int64_t nanoseconds = 0;              // What it took.
-  bool done = false;                    // It was the last of its kind.
-  std::unique_ptr<ops::Reader> reader;  // Of reading: while it runs.
-  bool fetches = false;                 // Waits for the disk, rather than computing.
-  std::vector<core::Buffer> places;     // Where the results are wanted, by field.
+  int64_t ticket = 0;                // Which of the stage's tasks it is.
+  int64_t reserved_bytes = 0;        // What it may take.
+  int64_t nanoseconds = 0;           // What it took.
+  bool done = false;                 // It was the last of its kind.
+  ReadTask reading;                  // Of stages that read.
+  std::vector<core::Buffer> places;  // Where the results are wanted, by field.
 };
 
 // Where a stage's results go.

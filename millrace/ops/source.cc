@@ -1,6 +1,7 @@
 #include "millrace/ops/source.h"
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -14,6 +15,12 @@
 #include "millrace/core/dtype.h"
 
 namespace millrace::ops {
+
+absl::StatusOr<std::optional<BlockWork>> Reader::Find() {
+  std::optional<core::Block> block = TRY(Next());
+  if (!block) return std::nullopt;
+  return [block = *std::move(block)] { return absl::StatusOr<core::Block>(block); };
+}
 
 namespace {
 

@@ -5,13 +5,14 @@
 // for.
 //
 //   List ──► Open(range) ──► Fetch, Next, Fetch, Next, … nothing: the end
-//             └─ any thread    └─ waits for the disk, Next never does
+//             └─ any thread    └─ waits for the disk; Next and FetchNow never do
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -38,6 +39,9 @@ struct SourceContext {
   storage::BlobStore& blobs = storage::ProcessFiles();  // Where files are.
 };
 
+// Makes the block of rows that were found: once, on any thread.
+using BlockWork = absl::AnyInvocable<absl::StatusOr<core::Block>() &&>;
+
 class Reader {
  public:
   virtual ~Reader() = default;
@@ -46,9 +50,16 @@ class Reader {
   // happens here; a source that computes its rows has nothing to fetch.
   virtual absl::Status Fetch() { return absl::OkStatus(); }
 
+  // Does what Fetch does if that takes no waiting; else gives false, and Fetch is due.
+  virtual absl::StatusOr<bool> FetchNow() { return false; }
+
   // Gives the next rows; nothing at the end of the range. A block without rows says
   // that it takes another Fetch. Requires: Fetch came first, once for each call.
   virtual absl::StatusOr<std::optional<core::Block>> Next() = 0;
+
+  // The same in two parts: finds the next rows, and gives what makes a block of them,
+  // which may run while this goes on to the rows behind.
+  virtual absl::StatusOr<std::optional<BlockWork>> Find();
 };
 
 class Source {

@@ -45,6 +45,14 @@ class Blob {
   // The same into two rooms, the second from where the first ends, in one go.
   virtual absl::StatusOr<int64_t> Read(int64_t offset, absl::Span<std::byte> first,
                                        absl::Span<std::byte> second) const = 0;
+
+  // The same as far as it takes no waiting: gives less, or nothing, where the rest
+  // would have to be waited for.
+  virtual absl::StatusOr<int64_t> ReadNow(int64_t /*offset*/,
+                                          absl::Span<std::byte> /*first*/,
+                                          absl::Span<std::byte> /*second*/) const {
+    return 0;
+  }
 };
 
 // A file being written. Nobody sees it before Publish; dropped without, it is gone.

@@ -126,6 +126,16 @@ class LocalBlob final : public Blob {
     return static_cast<int64_t>(done);
   }
 
+  // What is wrong with the file, or that its system cannot tell whether it would wait,
+  // is found out by Read.
+  absl::StatusOr<int64_t> ReadNow(int64_t offset, absl::Span<std::byte> first,
+                                  absl::Span<std::byte> second) const override {
+    CHECK_GE(offset, 0);
+    const auto rooms = Rest(first, second, 0);
+    const ssize_t got = preadv2(*descriptor_, rooms.data(), 2, offset, RWF_NOWAIT);
+    return std::max<int64_t>(got, 0);
+  }
+
  private:
   // What is left of two rooms when `done` bytes are filled.
   // NOLINTNEXTLINE(misc-include-cleaner): of <sys/uio.h>.

@@ -60,12 +60,30 @@ bool ByteFeed::is_rest() const {
 
 absl::Status ByteFeed::Fetch() {
   if (blob_ == nullptr) blob_ = TRY(store_.Open(file_));
-  return compressed() ? FetchPiece() : FetchPlain();
+  return (compressed() ? FetchPiece(Waiting::kAllowed) : FetchPlain(Waiting::kAllowed))
+      .status();
 }
 
-absl::Status ByteFeed::FetchPlain() {
+absl::StatusOr<bool> ByteFeed::FetchNow() {
+  if (blob_ == nullptr) return false;
+  return compressed() ? FetchPiece(Waiting::kNone) : FetchPlain(Waiting::kNone);
+}
+
+// Reads where reading goes on; less than there is room for only where more takes
+// waiting.
+absl::StatusOr<int64_t> ByteFeed::Read(absl::Span<std::byte> first,
+                                       absl::Span<std::byte> second, Waiting waiting) {
+  const int64_t got = waiting == Waiting::kAllowed
+                          ? TRY(blob_->Read(read_, first, second))
+                          : TRY(blob_->ReadNow(read_, first, second));
+  CHECK(waiting == Waiting::kNone || got == std::ssize(first) + std::ssize(second));
+  read_ += got;
+  return got;
+}
+
+absl::StatusOr<bool> ByteFeed::FetchPlain(Waiting waiting) {
   const int64_t left = options_.end - read_;
-  if (!filling() && (left <= 0 || end_ - begin_ >= wanted_)) return absl::OkStatus();
+  if (!filling() && (left <= 0 || end_ - begin_ >= wanted_)) return true;
   TRY(MakeRoom());
   absl::Span<std::byte> behind = RoomBehind();
   // Behind long content there is probably more of it, which wants its own place.
@@ -73,43 +91,35 @@ absl::Status ByteFeed::FetchPlain() {
     behind = behind.first(std::min<size_t>(behind.size(), kGlanceBytes));
   behind = behind.first(
       std::clamp<int64_t>(left - std::ssize(place_), 0, std::ssize(behind)));
-  const int64_t got = TRY(blob_->Read(read_, place_, behind));
-  CHECK_EQ(got, std::ssize(place_) + std::ssize(behind));
-  read_ += got;
-  offset_ += std::ssize(place_);
-  end_ += std::ssize(behind);
-  place_ = {};
-  return absl::OkStatus();
+  const int64_t got = TRY(Read(place_, behind, waiting));
+  const int64_t in_place = std::min<int64_t>(got, std::ssize(place_));
+  offset_ += in_place;
+  end_ += got - in_place;
+  place_.remove_prefix(in_place);
+  return !filling() && (end_ - begin_ >= wanted_ || read_ >= options_.end);
 }
 
-absl::Status ByteFeed::FetchPiece() {
-  if (piece_begin_ < piece_end_ || read_ >= file_.bytes) return absl::OkStatus();
+absl::StatusOr<bool> ByteFeed::FetchPiece(Waiting waiting) {
+  if (piece_begin_ < piece_end_ || read_ >= file_.bytes) return true;
   if (piece_.size() == 0) {
     piece_ = TRY(pool_.Allocate(std::min(kPieceBytes, file_.bytes)));
   }
   const int64_t size = std::min(piece_.size(), file_.bytes - read_);
-  const int64_t got = TRY(blob_->Read(read_, Part(piece_, 0, size)));
-  CHECK_EQ(got, size);
-  read_ += got;
+  const int64_t got = TRY(Read(Part(piece_, 0, size), {}, waiting));
   piece_begin_ = 0;
-  piece_end_ = size;
-  return absl::OkStatus();
+  piece_end_ = got;
+  return got > 0;
 }
 
-// Makes room behind the window for what is wanted: moves it to the front, or into a
-// larger buffer.
+// Makes room behind the window for what is wanted: in its buffer, or in a new one,
+// since what was in the window before may still be in use.
 absl::Status ByteFeed::MakeRoom() {
   const int64_t have = end_ - begin_;
-  const int64_t size = std::max(options_.window_bytes, wanted_);
-  if (room_.size() >= size) {
-    if (have > 0 && begin_ > 0) {
-      std::memmove(room_.mutable_data(), room_.data() + begin_, have);
-    }
-  } else {
-    core::Buffer larger = TRY(pool_.Allocate(size));
-    if (have > 0) std::memcpy(larger.mutable_data(), room_.data() + begin_, have);
-    room_ = std::move(larger);
-  }
+  const int64_t least = std::max(wanted_, have + kGlanceBytes);
+  if (room_.size() - begin_ >= least) return absl::OkStatus();
+  core::Buffer next = TRY(pool_.Allocate(std::max(options_.window_bytes, wanted_)));
+  if (have > 0) std::memcpy(next.mutable_data(), room_.data() + begin_, have);
+  room_ = std::move(next);
   begin_ = 0;
   end_ = have;
   return absl::OkStatus();

@@ -39,12 +39,21 @@ class ByteFeed {
   // Reads what was asked for last, when it is not there yet.
   absl::Status Fetch();
 
+  // Does as much of that as takes no waiting; tells whether it was all.
+  absl::StatusOr<bool> FetchNow();
+
   // Makes what was read usable. DataLoss when it cannot be decompressed.
   absl::Status Unfold();
 
   // What comes next, and whether that is all there is.
   std::string_view window() const;
   bool is_rest() const;
+
+  // Where the window lies: in this buffer, from this byte of it on. Who keeps the
+  // buffer keeps what is in the window now; the feed goes on in another.
+  const core::Buffer& room() const { return room_; }
+
+  int64_t begin() const { return begin_; }
 
   // Asks for a window of this many bytes, at least.
   void Want(int64_t size) { wanted_ = size; }
@@ -70,8 +79,12 @@ class ByteFeed {
  private:
   bool compressed() const { return unfold_ != nullptr; }
 
-  absl::Status FetchPlain();
-  absl::Status FetchPiece();
+  enum class Waiting : uint8_t { kAllowed, kNone };
+
+  absl::StatusOr<bool> FetchPlain(Waiting waiting);
+  absl::StatusOr<bool> FetchPiece(Waiting waiting);
+  absl::StatusOr<int64_t> Read(absl::Span<std::byte> first,
+                               absl::Span<std::byte> second, Waiting waiting);
   absl::Status MakeRoom();
   absl::Span<std::byte> RoomBehind();
   absl::Status EndsEarly() const;

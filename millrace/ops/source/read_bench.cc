@@ -127,7 +127,7 @@ void ReadFile(benchmark::State& state, const std::string& source_text,
 
 void RowBytes(benchmark::internal::Benchmark* bench) {
   bench->UseManualTime()->Unit(benchmark::kMillisecond);
-  for (const int64_t bytes : {4 << 10, 64 << 10, 1 << 20}) bench->Arg(bytes);
+  for (const int64_t bytes : {100, 4 << 10, 64 << 10, 1 << 20}) bench->Arg(bytes);
 }
 
 BENCHMARK_CAPTURE(ReadFile, tfrecord, std::string("read_tfrecord"), TfrecordFile)

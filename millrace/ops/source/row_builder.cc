@@ -69,6 +69,13 @@ absl::StatusOr<std::byte*> TextColumn::RoomFor(int64_t size) {
   return shared_.mutable_data() + last_begin_;
 }
 
+void TextColumn::Adopt(core::Buffer text) {
+  CHECK(!writing_) << "a field is given twice in a row";
+  writing_ = true;
+  writing_own_ = true;
+  last_own_ = std::move(text);
+}
+
 // Makes the shared buffer hold this many bytes. The size of the block before is a good
 // guess, so that growing, which copies, is rare.
 absl::Status TextColumn::Reserve(int64_t size) {
@@ -172,6 +179,14 @@ absl::StatusOr<std::byte*> RowBuilder::RoomFor(int field, int64_t size) {
   to.digits.assign(size > kDigitsMax ? 0 : size, '\0');
   if (size > kDigitsMax) return nullptr;
   return reinterpret_cast<std::byte*>(to.digits.data());
+}
+
+bool RowBuilder::Adopt(int field, const core::Buffer& text) {
+  Field& to = fields_[field];
+  if (!core::IsVariable(to.spec.dtype)) return false;
+  row_bytes_ += text.size();
+  to.texts.Adopt(text);
+  return true;
 }
 
 absl::Status RowBuilder::Put(int field, std::string_view text) {

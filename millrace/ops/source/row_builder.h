@@ -42,6 +42,15 @@ class TextColumn {
 
   absl::StatusOr<std::byte*> RoomFor(int64_t size);
 
+  // Takes a buffer as the text, without a copy.
+  void Adopt(core::Buffer text);
+
+  // Texts of so many bytes, and so many of them, will come.
+  void Expect(int64_t texts, int64_t bytes) {
+    ends_.reserve(texts);
+    expected_bytes_ = bytes;
+  }
+
   // The text that room was given for last.
   std::string_view last() const;
 
@@ -82,6 +91,16 @@ class RowBuilder {
   // Gives room for one field's text of the row that is being built; an int64 is given
   // as text too. Null where there is nothing to write: the field is wrong anyway.
   absl::StatusOr<std::byte*> RoomFor(int field, int64_t size);
+
+  // Takes a buffer as a field's text, without a copy; false where that cannot be done.
+  bool Adopt(int field, const core::Buffer& text);
+
+  // So many rows, and bytes of a field, will come.
+  void Expect(int64_t rows) { numbers_.reserve(rows); }
+
+  void ExpectBytes(int field, int64_t bytes) {
+    fields_[field].texts.Expect(static_cast<int64_t>(numbers_.capacity()), bytes);
+  }
 
   // Copies a text in.
   absl::Status Put(int field, std::string_view text);

@@ -2,11 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -15,12 +12,10 @@
 
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
-#include "millrace/codec/crc32c.h"
 #include "millrace/core/block.h"
-#include "millrace/lanes/chunks.h"
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/byte_feed.h"
-#include "millrace/ops/source/row_builder.h"
+#include "millrace/ops/source/found_rows.h"
 #include "millrace/storage/row_scanner.h"
 
 namespace millrace::ops {
@@ -34,20 +29,31 @@ constexpr int64_t kStraightBytes = 256 << 10;
 
 }  // namespace
 
-ScanReader::ScanReader(ScanPlan plan, std::unique_ptr<storage::RowScanner> scanner,
-                       const lanes::RowRange& rows, const SourceContext& context)
-    : plan_(std::move(plan)),
+ScanReader::ScanReader(const ScanPlan& plan,
+                       std::unique_ptr<storage::RowScanner> scanner,
+                       const SourceContext& context)
+    : plan_(std::make_shared<const RowsPlan>(plan.rows)),
       scanner_(std::move(scanner)),
-      rows_(rows),
+      range_(plan.range),
       context_(context),
-      feed_(context.blobs, plan_.file, plan_.feed, context.pool),
-      builder_(plan_.spec, context),
-      next_row_(plan_.row),
-      ended_(rows.begin >= rows.end) {}
+      feed_(context.blobs, plan.file, plan.feed, context.pool),
+      next_row_(plan.row),
+      ended_(range_.begin >= range_.end) {}
 
 absl::Status ScanReader::Fetch() { return ended_ ? absl::OkStatus() : feed_.Fetch(); }
 
+absl::StatusOr<bool> ScanReader::FetchNow() {
+  if (ended_) return true;
+  return feed_.FetchNow();
+}
+
 absl::StatusOr<std::optional<core::Block>> ScanReader::Next() {
+  std::optional<BlockWork> work = TRY(Find());
+  if (!work) return std::nullopt;
+  return TRY((*std::move(work))());
+}
+
+absl::StatusOr<std::optional<BlockWork>> ScanReader::Find() {
   Step step = ended_ ? Step::kEnd : Step::kGoOn;
   if (!ended_) {
     const absl::Status unfolded = feed_.Unfold();
@@ -55,15 +61,11 @@ absl::StatusOr<std::optional<core::Block>> ScanReader::Next() {
     feed_.Want(1);
   }
   while (step == Step::kGoOn) step = TRY(TakeStep());
-  if (step == Step::kEnd) {
-    ended_ = true;
-    if (builder_.rows() == 0) return std::nullopt;
-  }
-  // The content of an open row is in the builder: it waits for the rest of the row.
-  if (step == Step::kNeedMore && row_open_) {
-    return TRY(RowBuilder(plan_.spec, context_).TakeBlock(rows_.split));
-  }
-  return TRY(builder_.TakeBlock(rows_.split));
+  ended_ = step == Step::kEnd;
+  if (ended_ && found_.rows() == 0) return std::nullopt;
+  return [found = found_.TakeComplete(), plan = plan_, context = context_] {
+    return MakeBlock(found, *plan, context);
+  };
 }
 
 absl::StatusOr<ScanReader::Step> ScanReader::TakeStep() {
@@ -93,89 +95,53 @@ absl::StatusOr<ScanReader::Step> ScanReader::TakeStep() {
   return Step::kGoOn;
 }
 
-// Takes the content announced, once it is there.
+// Takes the content announced, once it is there: from the window, or, where it is long,
+// from a place of its own that it was read to.
 absl::StatusOr<ScanReader::Step> ScanReader::TakeContent() {
-  const int64_t size = content_->size;
-  if (place_ == nullptr && size <= kStraightBytes &&
-      size > std::ssize(feed_.window()) && !feed_.is_rest()) {
+  const auto [kind, field, skip, size] = *content_;
+  if (place_.size() > 0) {
+    found_.AddPiece(field, std::exchange(place_, {}), 0, size);
+    content_.reset();
+    return Step::kGoOn;
+  }
+  if (const absl::Status there = feed_.CheckHas(size); !there.ok()) return Lose(there);
+  if (size > kStraightBytes) {
+    place_ = TRY(context_.pool.Allocate(size));
+    TRY(feed_.FillPlace(absl::Span<std::byte>(place_.mutable_data(), size)));
+    return Step::kGoOn;
+  }
+  if (size > std::ssize(feed_.window())) {
     feed_.Want(size);
     return Step::kNeedMore;
   }
-  if (place_ == nullptr) {
-    if (const absl::Status there = feed_.CheckHas(size); !there.ok()) {
-      return Lose(there);
-    }
-    place_ = TRY(builder_.RoomFor(content_->field, size));
-    row_open_ = true;
-    TRY(WriteContent());
-    if (feed_.filling()) return Step::kNeedMore;
-  }
-  // What did not come through the window is summed now.
-  if (plan_.sums && size > kStraightBytes) {
-    crc_ = codec::Crc32c(
-        {reinterpret_cast<const char*>(place_), static_cast<size_t>(size)});
-  }
-  place_ = nullptr;
+  found_.AddPiece(field, feed_.room(), feed_.begin(), size);
+  TRY(feed_.Pass(size));
   content_.reset();
   return Step::kGoOn;
 }
 
-// Writes content to its place, or has it written there.
-absl::Status ScanReader::WriteContent() {
-  const int64_t size = content_->size;
-  if (place_ == nullptr) return feed_.Pass(size);
-  if (size > kStraightBytes) {
-    return feed_.FillPlace(absl::Span<std::byte>(place_, size));
-  }
-  const std::string_view bytes = feed_.window().substr(0, size);
-  if (plan_.sums) {
-    crc_ = codec::CopyWithCrc32c(place_, bytes);
-  } else if (size > 0) {
-    std::memcpy(place_, bytes.data(), size);
-  }
-  return feed_.Pass(size);
-}
-
 absl::StatusOr<ScanReader::Step> ScanReader::TakeRow() {
-  const storage::FoundRow& found = scanner_->row();
   const int64_t number = next_row_++;
-  row_open_ = false;
-  if (number < rows_.begin) {
-    builder_.DropRow();
+  if (number < range_.begin) {
+    found_.DropRow();
     return Step::kGoOn;
   }
-  absl::Status row = found.why;
-  if (row.ok() && found.crc && *found.crc != crc_) {
-    row = absl::DataLossError("content does not fit its checksum");
-  }
-  if (row.ok() && plan_.has_key) {
-    TRY(builder_.Put(static_cast<int>(plan_.spec.fields().size()) - 1, found.key));
-  }
-  if (row.ok()) {
-    row = builder_.EndRow(number);
-  } else {
-    builder_.DropRow();
-  }
-  if (!row.ok()) {
-    const std::string where = base::StrCat(", in the row at byte ", found.begin);
-    TRY(context_.bad_rows.LeaveOut(Named(row, where)));
-  }
-  if (next_row_ >= rows_.end) return Step::kEnd;
-  return builder_.is_full() ? Step::kFull : Step::kGoOn;
+  found_.EndRow(scanner_->row(), number);
+  if (next_row_ >= range_.end) return Step::kEnd;
+  return found_.is_full() ? Step::kFull : Step::kGoOn;
 }
 
 // The framing is broken: nothing behind can be found.
 absl::StatusOr<ScanReader::Step> ScanReader::Lose(const absl::Status& why) {
-  if (!absl::IsDataLoss(why)) return Named(why, "");
-  builder_.DropRow();
-  TRY(context_.bad_rows.LeaveOut(Named(why, "; the rest of the file is left out")));
+  const bool is_data = absl::IsDataLoss(why);
+  const absl::Status named(
+      why.code(),
+      base::StrCat(why.message(), is_data ? "; the rest of the file is left out" : "",
+                   "; file ", plan_->path));
+  if (!is_data) return named;
+  found_.DropRow();
+  TRY(context_.bad_rows.LeaveOut(named));
   return Step::kEnd;
-}
-
-absl::Status ScanReader::Named(const absl::Status& status,
-                               std::string_view where) const {
-  return absl::Status(
-      status.code(), base::StrCat(status.message(), where, "; file ", plan_.file.path));
 }
 
 }  // namespace millrace::ops

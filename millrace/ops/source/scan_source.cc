@@ -63,10 +63,13 @@ absl::StatusOr<std::unique_ptr<Reader>> ScanSource::Open(
   CHECK(rows.split >= 0 && rows.split < std::ssize(files_)) << "no such split";
   const File& file = files_[rows.split];
   ScanPlan plan = {.file = file.info,
-                   .spec = format_.spec,
-                   .has_key = format_.has_key,
-                   .sums = format_.sums,
-                   .feed = {.begin = 0, .end = file.info.bytes}};
+                   .rows = {.path = file.info.path,
+                            .split = rows.split,
+                            .spec = format_.spec,
+                            .has_key = format_.has_key,
+                            .sums = format_.sums},
+                   .feed = {.begin = 0, .end = file.info.bytes},
+                   .range = rows};
   if (file.index) {
     CHECK(rows.begin >= 0 && rows.end <= file.index->rows()) << file.info.path;
     plan.feed.begin = file.index->OffsetOf(rows.begin);
@@ -74,8 +77,7 @@ absl::StatusOr<std::unique_ptr<Reader>> ScanSource::Open(
     plan.row = rows.begin;
   }
   auto scanner = format_.make_scanner(plan.feed.begin);
-  return std::make_unique<ScanReader>(std::move(plan), std::move(scanner), rows,
-                                      context_);
+  return std::make_unique<ScanReader>(plan, std::move(scanner), context_);
 }
 
 }  // namespace millrace::ops

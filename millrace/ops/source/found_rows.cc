@@ -1,0 +1,146 @@
+#include "millrace/ops/source/found_rows.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+#include "millrace/base/status.h"
+#include "millrace/base/text.h"
+#include "millrace/codec/crc32c.h"
+#include "millrace/core/block.h"
+#include "millrace/core/buffer.h"
+#include "millrace/ops/source.h"
+#include "millrace/ops/source/row_builder.h"
+#include "millrace/storage/row_scanner.h"
+
+namespace millrace::ops {
+
+void FoundRows::AddPiece(int field, const core::Buffer& source, int64_t begin,
+                         int64_t size) {
+  if (sources_.empty() || sources_.back().data() != source.data()) {
+    sources_.push_back(source);
+  }
+  pieces_.push_back({.field = field,
+                     .source = static_cast<int32_t>(sources_.size() - 1),
+                     .begin = begin,
+                     .size = size});
+}
+
+void FoundRows::EndRow(const storage::FoundRow& row, int64_t number) {
+  for (int64_t i = complete_pieces(); i < std::ssize(pieces_); ++i) {
+    bytes_ += pieces_[i].size;
+  }
+  int32_t why = -1;
+  if (!row.why.ok()) {
+    why = static_cast<int32_t>(whys_.size());
+    whys_.push_back(row.why);
+  }
+  keys_ += row.key;
+  rows_.push_back({.number = number,
+                   .begin = row.begin,
+                   .crc = row.crc,
+                   .pieces_end = static_cast<int32_t>(pieces_.size()),
+                   .why = why,
+                   .key_end = std::ssize(keys_)});
+}
+
+FoundRows FoundRows::TakeComplete() {
+  FoundRows open;
+  for (int64_t i = complete_pieces(); i < std::ssize(pieces_); ++i) {
+    const Piece& piece = pieces_[i];
+    open.AddPiece(piece.field, sources_[piece.source], piece.begin, piece.size);
+  }
+  DropRow();
+  return std::exchange(*this, std::move(open));
+}
+
+absl::Span<const FoundRows::Piece> FoundRows::PiecesOf(int64_t place) const {
+  const int64_t begin = place == 0 ? 0 : rows_[place - 1].pieces_end;
+  return absl::MakeConstSpan(pieces_).subspan(begin, rows_[place].pieces_end - begin);
+}
+
+std::string_view FoundRows::KeyOf(int64_t place) const {
+  const int64_t begin = place == 0 ? 0 : rows_[place - 1].key_end;
+  return std::string_view(keys_).substr(begin, rows_[place].key_end - begin);
+}
+
+absl::Status FoundRows::WhyOf(int64_t place) const {
+  const int32_t why = rows_[place].why;
+  return why < 0 ? absl::OkStatus() : whys_[why];
+}
+
+int64_t FoundRows::BytesOf(int field) const {
+  int64_t bytes = 0;
+  for (const Piece& piece : pieces_) bytes += piece.field == field ? piece.size : 0;
+  return bytes;
+}
+
+namespace {
+
+// Copies a row's content, and sums it up where the row has a checksum.
+absl::Status CopyRow(const FoundRows& found, int64_t place, bool sums,
+                     RowBuilder& builder) {
+  uint32_t crc = 0;
+  for (const FoundRows::Piece& piece : found.PiecesOf(place)) {
+    const core::Buffer& source = found.SourceOf(piece);
+    const std::string_view text = found.TextOf(piece);
+    const bool is_all = piece.size == source.size() && piece.size >= kLongTextBytes;
+    if (is_all && builder.Adopt(piece.field, source)) {
+      if (sums) crc = codec::Crc32c(text);
+      continue;
+    }
+    std::byte* const room = TRY(builder.RoomFor(piece.field, piece.size));
+    if (sums) {
+      crc = codec::CopyWithCrc32c(room, text);
+    } else if (room != nullptr && !text.empty()) {
+      std::memcpy(room, text.data(), text.size());
+    }
+  }
+  const std::optional<uint32_t> wanted = found.row(place).crc;
+  if (!wanted || *wanted == crc) return absl::OkStatus();
+  return absl::DataLossError("content does not fit its checksum");
+}
+
+absl::Status AddRow(const FoundRows& found, int64_t place, const RowsPlan& plan,
+                    RowBuilder& builder) {
+  absl::Status row = found.WhyOf(place);
+  if (row.ok()) row = CopyRow(found, place, plan.sums, builder);
+  if (row.ok() && plan.has_key) {
+    row = builder.Put(static_cast<int>(plan.spec.fields().size()) - 1,
+                      found.KeyOf(place));
+  }
+  if (!row.ok()) {
+    builder.DropRow();
+    return row;
+  }
+  return builder.EndRow(found.row(place).number);
+}
+
+}  // namespace
+
+absl::StatusOr<core::Block> MakeBlock(const FoundRows& found, const RowsPlan& plan,
+                                      const SourceContext& context) {
+  RowBuilder builder(plan.spec, context);
+  builder.Expect(found.rows());
+  for (int field = 0; field < std::ssize(plan.spec.fields()); ++field) {
+    builder.ExpectBytes(field, found.BytesOf(field));
+  }
+  for (int64_t place = 0; place < found.rows(); ++place) {
+    const absl::Status row = AddRow(found, place, plan, builder);
+    if (row.ok()) continue;
+    if (!absl::IsDataLoss(row)) return row;  // There is no memory.
+    TRY(context.bad_rows.LeaveOut(absl::Status(
+        row.code(), base::StrCat(row.message(), ", in the row at byte ",
+                                 found.row(place).begin, "; file ", plan.path))));
+  }
+  return builder.TakeBlock(plan.split);
+}
+
+}  // namespace millrace::ops

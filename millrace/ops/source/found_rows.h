@@ -1,0 +1,111 @@
+// Rows that were found in a file and are still where they were read: what to copy into
+// a block, and what to check. Finding goes through the file in order; making blocks of
+// what was found is the larger part of the work, and any thread can do it.
+//
+//   AddPiece, AddPiece, EndRow, ... ──► TakeComplete ──► MakeBlock
+//   └────────── one thread, in order ──────────────┘      └─ any thread
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+#include "millrace/core/block.h"
+#include "millrace/core/buffer.h"
+#include "millrace/core/spec.h"
+#include "millrace/ops/source.h"
+#include "millrace/ops/source/row_builder.h"
+#include "millrace/storage/row_scanner.h"
+
+namespace millrace::ops {
+
+class FoundRows {
+ public:
+  // Some content of the row that is being found: bytes [begin, begin + size) of a
+  // buffer, for a field.
+  struct Piece {
+    int32_t field = 0;
+    int32_t source = 0;
+    int64_t begin = 0;
+    int64_t size = 0;
+  };
+
+  struct Row {
+    int64_t number = 0;  // In its split.
+    int64_t begin = 0;   // Where it begins in the file.
+    std::optional<uint32_t> crc = {};
+    int32_t pieces_end = 0;
+    int32_t why = -1;  // What is wrong with it already: the number of a status.
+    int64_t key_end = 0;
+  };
+
+  void AddPiece(int field, const core::Buffer& source, int64_t begin, int64_t size);
+
+  void EndRow(const storage::FoundRow& row, int64_t number);
+
+  void DropRow() { pieces_.resize(complete_pieces()); }
+
+  int64_t rows() const { return std::ssize(rows_); }
+
+  bool is_full() const { return rows() >= kBlockRows || bytes_ >= kBlockBytes; }
+
+  // Takes the rows that are complete; what is there of an open one stays.
+  FoundRows TakeComplete();
+
+  // What was found of a row, in order.
+  const Row& row(int64_t place) const { return rows_[place]; }
+
+  absl::Span<const Piece> PiecesOf(int64_t place) const;
+  std::string_view KeyOf(int64_t place) const;
+
+  // What is wrong with a row, as far as finding it told.
+  absl::Status WhyOf(int64_t place) const;
+
+  // Where the piece lies; as a part, or as all, of a buffer.
+  const core::Buffer& SourceOf(const Piece& piece) const {
+    return sources_[piece.source];
+  }
+
+  std::string_view TextOf(const Piece& piece) const {
+    return sources_[piece.source].text().substr(piece.begin, piece.size);
+  }
+
+  // The bytes found for a field.
+  int64_t BytesOf(int field) const;
+
+ private:
+  int64_t complete_pieces() const {
+    return rows_.empty() ? 0 : rows_.back().pieces_end;
+  }
+
+  std::vector<core::Buffer> sources_;
+  std::vector<Piece> pieces_;
+  std::vector<Row> rows_;
+  std::vector<absl::Status> whys_;
+  std::string keys_;
+  int64_t bytes_ = 0;
+};
+
+// What a file's rows become.
+struct RowsPlan {
+  std::string path;
+  int64_t split = 0;
+  core::Spec spec;       // The scanner's fields, in its order, then the key.
+  bool has_key = false;  // The last field is the row's key.
+  bool sums = false;     // Rows come with checksums of their content.
+};
+
+// Copies rows into a block, and checks them. Rows that are wrong are told to the
+// context's bad rows.
+absl::StatusOr<core::Block> MakeBlock(const FoundRows& found, const RowsPlan& plan,
+                                      const SourceContext& context);
+
+}  // namespace millrace::ops
