@@ -93,8 +93,8 @@ absl::Status Chain::Enter(int place, const Run& run) {
   SwitchTo(outer);
   if (status.ok() || named_) return status;
   named_ = true;
-  return base::Annotate(status, base::StrCat(plan_.nodes[place].name(), " (%", place,
-                                             "), lane ", lane_number_));
+  return base::Annotate(status,
+                        base::StrCat(plan_.NameOf(place), ", lane ", lane_number_));
 }
 
 void Chain::SwitchTo(int place) {

@@ -127,25 +127,29 @@ void Engine::Remove(PassRun& pass) {
 absl::StatusOr<std::unique_ptr<Iterator>> Engine::Open(
     const rewrite::Rewritten& pipeline, const ops::Library& library,
     PassOptions options, const std::optional<lanes::State>& from) {
-  if (from) options.cut = from->cut;
+  if (from) options.cuts = from->cuts;
   PassPlan plan = TRY(PlanPass(pipeline, library, options, pool_));
+  while (from && plan.lanes.size() < from->lanes) {
+    if (!TRY(plan.Grow())) break;
+  }
   lanes::State state;
   state.epoch = options.epoch;
   state.seed = options.seed;
   state.row_fingerprint = ir::RowFingerprint(pipeline.before);
-  state.manifest_hash = lanes::ContentHash(plan.manifest);
-  state.cut = plan.cut;
+  state.manifest_hash = plan.manifest_hash;
+  state.cuts = plan.cuts;
   state.lanes = plan.lanes.size();
   lanes::Rest rest = lanes::DealAll(plan.joined_rows, 1);
   if (from) {
     TRY(lanes::Fits(*from, {.row_fingerprint = state.row_fingerprint,
                             .manifest_hash = state.manifest_hash,
                             .seed = state.seed,
-                            .cut = {}}));
+
+                            .cuts = {}}));
     rest = TRY(lanes::Resume(*from, plan.joined_rows, state.order));
     state.pass = from->pass;
   }
-  Iterator::Start start = {options, std::move(state), std::move(rest)};
+  Iterator::Start start = {std::move(state), std::move(rest)};
   return std::unique_ptr<Iterator>(
       new Iterator(*this, std::move(plan), library, std::move(start)));
 }
@@ -158,7 +162,7 @@ Iterator::Iterator(Engine& engine, PassPlan plan, const ops::Library& library,
       opened_(engine.options_.clock.Monotonic()),
       state_(std::move(start.state)),
       deal_(std::move(start.rest.deal)),
-      pass_(plan_, start.options,
+      pass_(plan_,
             {.library = library,
              .pool = engine.pool_,
              .memory = engine.memory_,
@@ -247,7 +251,9 @@ lanes::State Iterator::state() const {
   // At the end nothing is left, also where rows that fill no batch were dropped.
   lanes::Track left;
   if (!ended_) left.lanes = pass_.Left(position_);
-  const lanes::Rest rest = {.deal = deal_, .tracks = {std::move(left)}};
+  lanes::Rest rest = {.deal = deal_, .tracks = {std::move(left)}};
+  rest.deal.others.Add(state.lanes, pass_.planned_lanes());
+  state.lanes = pass_.planned_lanes();
   lanes::SetRest(state, rest, state.lanes);
   return state;
 }

@@ -124,7 +124,6 @@ class Iterator {
 
   // What a pass begins with.
   struct Start {
-    PassOptions options;
     lanes::State state;
     lanes::Rest rest;
   };
@@ -138,7 +137,7 @@ class Iterator {
   absl::Status Refill();
 
   Engine& engine_;
-  const PassPlan plan_;
+  PassPlan plan_;  // Grows, where it can; guarded by the engine's lock then.
   exec::Meters meters_;
   profile::PassFacts facts_;  // What Next has seen; the rest is in the meters.
   const absl::Duration opened_;

@@ -30,6 +30,7 @@
 #include "millrace/exec/runs_test.h"
 #include "millrace/ir/argument_schema.h"
 #include "millrace/ir/attachment.h"
+#include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
 #include "millrace/lanes/chunks.h"
@@ -134,6 +135,10 @@ std::map<std::string, std::string> Examples() {
       {"select", "select(%0, fields=[\"value\"])"},
       {"drop", "drop(%0, fields=[])"},
       {"rename", "rename(%0, from=[\"value\"], to=[\"x\"])"},
+      {"repeat", "repeat(%0, count=2)"},
+      {"concat", "concat(%0, %0)"},
+      {"zip", "rename(%0, from=[\"value\"], to=[\"x\"])\n%2 = zip(%0, %1)"},
+      {"mix", "mix(%0, %0)"},
   };
   for (auto& [name, example] : examples) example = Files().Fill(example);
   return examples;
@@ -168,7 +173,8 @@ TEST(OperatorConformanceTest, WhatComesOutDoesNotDependOnHowRowsWereCutIntoBlock
   const core::Block batched = rows.Stack(4);
   for (const auto& [name, example] : Examples()) {
     const ir::Pipeline node = NodeOf(example);
-    if (node.schema().traits.source) continue;
+    const ir::OperatorTraits& traits = node.schema().traits;
+    if (traits.source || traits.branches()) continue;
     const core::Block& input = name == "unbatch" ? batched : rows;
     const Collector whole = RunInBlocks(node, input, 1000);
     for (const int64_t size : {1, 7, 64, 999}) {

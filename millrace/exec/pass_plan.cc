@@ -1,19 +1,28 @@
 #include "millrace/exec/pass_plan.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "millrace/base/bytes.h"
+#include "millrace/base/mutex.h"
 #include "millrace/base/random.h"
+#include "millrace/base/sha256.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/core/pool.h"
+#include "millrace/exec/branch_source.h"
+#include "millrace/exec/merge_source.h"
 #include "millrace/ir/argument_schema.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
@@ -34,13 +43,15 @@ int64_t Times(int64_t a, int64_t b) {
   return b > 0 && a > kMost / b ? kMost : a * b;
 }
 
-absl::Status CheckIsChain(const std::vector<ir::Pipeline>& nodes) {
-  for (const ir::Pipeline& node : nodes) {
-    if (node.inputs().size() <= 1) continue;
-    return absl::UnimplementedError(
-        base::StrCat(node.name(), ": operators with several inputs do not run yet"));
+// The operators from the nearest one that rows come from, a source or what makes one
+// stream of several, to the last.
+std::vector<ir::Pipeline> ChainTo(const ir::Pipeline& last) {
+  std::vector<ir::Pipeline> nodes = {last};
+  while (!nodes.back().inputs().empty() && !nodes.back().schema().traits.branches()) {
+    nodes.push_back(nodes.back().inputs()[0]);
   }
-  return absl::OkStatus();
+  std::ranges::reverse(nodes);
+  return nodes;
 }
 
 int LastBatching(const std::vector<ir::Pipeline>& nodes) {
@@ -96,6 +107,17 @@ void CountLanes(PassPlan& plan) {
   plan.joined_rows = std::move(rows);
 }
 
+// Tells whether all rows that will ever come are in the lanes that are there: what
+// stands behind an endless repeat may take so many and no more.
+bool GivesAll(const PassPlan& plan) {
+  const auto end = static_cast<int>(plan.nodes.size());
+  const ir::Cardinality all = plan.nodes[std::min(plan.join, end) - 1].cardinality();
+  int64_t rows = 0;
+  for (const int64_t lane_rows : plan.joined_rows)
+    rows += std::min(lane_rows, lanes::kRowsMax - rows);
+  return all.known() && rows >= all.rows() && rows < lanes::kRowsMax;
+}
+
 }  // namespace
 
 int64_t BatchSizeOf(const ir::Pipeline& node) {
@@ -140,49 +162,278 @@ lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted)
   return facts;
 }
 
-base::RandomKey ChunkKeyOf(const std::vector<ir::Pipeline>& nodes,
-                           const PassOptions& options) {
+ops::LaneContext PassPlan::ContextOf(int64_t lane, core::Pool& pool) const {
+  return {.pool = pool, .seed = seed, .epoch = epoch, .lane = lanes.ContentHash(lane)};
+}
+
+std::string PassPlan::NameOf(int place) const {
+  return base::StrCat(nodes[place].name(), " (%", numbers[place], ")");
+}
+
+absl::StatusOr<bool> PassPlan::Grow() {
+  if (growing == nullptr) return false;
+  if (GivesAll(*this) || !TRY(growing->Grow())) {
+    growing = nullptr;
+    return false;
+  }
+  manifest = growing->manifest();
+  lanes = TRY(lanes::LaneList::Cut(manifest, cut, base::RandomKey(0, 0, 0)));
+  CountLanes(*this);
+  return true;
+}
+
+base::RandomKey ChunkKeyOf(const std::vector<ir::Pipeline>& nodes, uint64_t seed,
+                           uint64_t epoch) {
   for (const ir::Pipeline& node : nodes) {
     if (!node.schema().traits.reorders) continue;
-    const ir::Value& seed = node.arguments()["seed"];
-    return {seed.is_none() ? options.seed : static_cast<uint64_t>(seed.As<int64_t>()),
-            options.epoch, static_cast<uint64_t>(node.call_number())};
+    const ir::Value& own = node.arguments()["seed"];
+    return {own.is_none() ? seed : static_cast<uint64_t>(own.As<int64_t>()), epoch,
+            static_cast<uint64_t>(node.call_number())};
   }
-  return {options.seed, options.epoch, 0};
+  return {seed, epoch, 0};
 }
+
+namespace {
+
+// A part of a pipeline that gives one stream of rows.
+struct Branch {
+  ir::Pipeline written;
+  ir::Pipeline run;
+  std::vector<ir::Pipeline> behind;  // As written: what its rows go through afterwards.
+};
+
+// Plans a pipeline from its end to its sources. Each source is listed and its cut
+// decided once, however often it is planned. Thread-safe: turns of a repeat are planned
+// while the pass runs.
+class Planner : public std::enable_shared_from_this<Planner> {
+ public:
+  Planner(const rewrite::Rewritten& pipeline, const ops::Library& library,
+          const PassOptions& options, core::Pool& pool)
+      : nodes_(pipeline.after.Nodes()),
+        library_(library),
+        options_(options),
+        pool_(pool),
+        with_ids_(options.with_ids ||
+                  std::ranges::any_of(pipeline.before.Nodes(), NeedsIds)) {}
+
+  absl::StatusOr<PassPlan> Plan(const Branch& branch, uint64_t epoch) {
+    const std::vector<ir::Pipeline> written = ChainTo(branch.written);
+    std::vector<ir::Pipeline> nodes = ChainTo(branch.run);
+    if (nodes[0].schema().traits.branches()) {
+      return PlanBehindBranches({written, std::move(nodes), branch.behind}, epoch);
+    }
+    const Listed listed = TRY(ListedOf(nodes[0], written, branch.behind));
+    lanes::LaneList lanes = TRY(lanes::LaneList::Cut(
+        listed.manifest, listed.cut, ChunkKeyOf(written, options_.seed, epoch)));
+    return Finished({.nodes = std::move(nodes),
+                     .numbers = {},
+                     .source = listed.source,
+                     .manifest = listed.manifest,
+                     .cut = listed.cut,
+                     .lanes = std::move(lanes),
+                     .epoch = epoch});
+  }
+
+  // What is known of the sources, in the order of the text form.
+  void Record(PassPlan& plan) const {
+    const base::MutexLock lock(&mutex_);
+    std::vector<base::Sha256> hashes;
+    for (const ir::Pipeline& node : nodes_) {
+      if (!node.schema().traits.source) continue;
+      const auto found = listed_.find(KeyOf(node));
+      const bool is_read = found != listed_.end();  // Not by repeat(count=0).
+      plan.cuts.push_back(is_read ? found->second.cut : lanes::CutRecord());
+      hashes.push_back(is_read ? lanes::ContentHash(found->second.manifest)
+                               : base::Sha256());
+    }
+    base::Sha256Hasher hasher;
+    for (const base::Sha256& hash : hashes) hasher.Update(base::ToHex(hash));
+    plan.manifest_hash = hashes.size() == 1 ? hashes[0] : hasher.Finish();
+  }
+
+ private:
+  // Sources that read the same are still two: their rows are told apart.
+  using SourceKey = std::pair<base::Sha256, int64_t>;
+
+  static SourceKey KeyOf(const ir::Pipeline& source) {
+    return {source.fingerprint(), source.call_number()};
+  }
+
+  // A source and how it is cut.
+  struct Listed {
+    std::shared_ptr<ops::Source> source;
+    lanes::Manifest manifest;
+    lanes::CutRecord cut;
+  };
+
+  // Two chains with the same head, as written and as run.
+  struct Chains {
+    std::vector<ir::Pipeline> written;
+    std::vector<ir::Pipeline> run;
+    std::vector<ir::Pipeline> behind;
+  };
+
+  absl::StatusOr<Listed> ListedOf(const ir::Pipeline& node,
+                                  const std::vector<ir::Pipeline>& written,
+                                  const std::vector<ir::Pipeline>& behind) {
+    const base::MutexLock lock(&mutex_);
+    const auto found = listed_.find(KeyOf(node));
+    if (found != listed_.end()) return found->second;
+    Listed listed;
+    listed.source = library_.MakeSource(node, {.pool = pool_,
+                                               .seed = options_.seed,
+                                               .epoch = options_.epoch,
+                                               .with_ids = with_ids_});
+    listed.manifest = TRY(listed.source->List());
+    const std::optional<lanes::CutRecord> recorded = TRY(RecordedCut(node));
+    if (!listed.manifest.counted() || (recorded && !recorded->counted)) {
+      listed.manifest = lanes::WithoutCounts(std::move(listed.manifest));
+    }
+    const lanes::CutFacts facts =
+        With(CutFactsOf(written, listed.manifest.counted()), behind);
+    listed.cut = recorded ? *recorded : TRY(lanes::DecideCut(listed.manifest, facts));
+    return listed_.emplace(KeyOf(node), std::move(listed)).first->second;
+  }
+
+  // How the state to go on from says that a source was cut.
+  absl::StatusOr<std::optional<lanes::CutRecord>> RecordedCut(
+      const ir::Pipeline& source) const {
+    if (options_.cuts.empty()) return std::nullopt;
+    size_t number = 0;
+    for (const ir::Pipeline& node : nodes_) {
+      if (KeyOf(node) == KeyOf(source)) break;
+      if (node.schema().traits.source) ++number;
+    }
+    if (number < options_.cuts.size()) return options_.cuts[number];
+    return absl::InvalidArgumentError(
+        base::StrCat("the state has ", options_.cuts.size(),
+                     " sources, the pipeline has more: it is another pipeline's"));
+  }
+
+  // Lanes are cut for what stands behind a repeat or concat as well.
+  static lanes::CutFacts With(lanes::CutFacts facts,
+                              const std::vector<ir::Pipeline>& behind) {
+    const lanes::CutFacts more = CutFactsOf(behind, false);
+    facts.batch_rows = std::max(facts.batch_rows, more.batch_rows);
+    facts.shuffle_window = std::max(facts.shuffle_window, more.shuffle_window);
+    facts.counts_change = facts.counts_change || more.counts_change;
+    return facts;
+  }
+
+  absl::StatusOr<PassPlan> PlanBehindBranches(Chains chains, uint64_t epoch) {
+    const ir::Pipeline head = chains.run[0];
+    const ir::OperatorTraits& traits = head.schema().traits;
+    std::shared_ptr<BranchSource> branches;
+    std::shared_ptr<ops::Source> source;
+    if (traits.merges) {
+      source = TRY(MakeMerge(chains, epoch));
+    } else {
+      source = branches = TRY(MakeBranches(chains, epoch));
+    }
+    lanes::Manifest manifest = TRY(source->List());
+    if (!manifest.counted()) manifest = lanes::WithoutCounts(std::move(manifest));
+    const std::vector<ir::Pipeline> behind(chains.written.begin() + 1,
+                                           chains.written.end());
+    const lanes::CutRecord cut =
+        CutOfBranches(CutFactsOf(behind, manifest.counted()), manifest);
+    if (branches != nullptr && cut.lane_rows > 1) TRY(branches->GrowToEnd());
+    if (branches != nullptr) manifest = branches->manifest();
+    lanes::LaneList lanes =
+        TRY(lanes::LaneList::Cut(manifest, cut, base::RandomKey(0, 0, 0)));
+    return Finished({.nodes = std::move(chains.run),
+                     .numbers = {},
+                     .source = std::move(source),
+                     .manifest = std::move(manifest),
+                     .cut = cut,
+                     .lanes = std::move(lanes),
+                     .epoch = epoch,
+                     .growing = std::move(branches)});
+  }
+
+  // A lane of the input is a lane, or all of them are one. They stay in their order: a
+  // shuffle behind mixes its window.
+  static lanes::CutRecord CutOfBranches(const lanes::CutFacts& facts,
+                                        const lanes::Manifest& manifest) {
+    return {.counted = manifest.counted(),
+            .lane_rows = facts.one_lane ? lanes::kRowsMax : 1,
+            .lane_bytes = facts.one_lane ? lanes::kSourceBytesMax : base::Bytes(1)};
+  }
+
+  std::vector<Branch> BranchesOf(const Chains& chains, bool with_behind) const {
+    std::vector<ir::Pipeline> behind;
+    if (with_behind) {
+      behind.assign(chains.written.begin() + 1, chains.written.end());
+      behind.insert(behind.end(), chains.behind.begin(), chains.behind.end());
+    }
+    std::vector<Branch> branches;
+    const ir::Pipeline& written = chains.written[0];
+    for (size_t i = 0; i < written.inputs().size(); ++i) {
+      branches.push_back({written.inputs()[i], chains.run[0].inputs()[i], behind});
+    }
+    return branches;
+  }
+
+  absl::StatusOr<std::shared_ptr<BranchSource>> MakeBranches(const Chains& chains,
+                                                             uint64_t epoch) {
+    const ir::Pipeline& head = chains.run[0];
+    std::vector<Branch> inputs = BranchesOf(chains, true);
+    const bool repeats = head.schema().traits.repeats;
+    std::optional<int64_t> turns = std::ssize(inputs);
+    if (repeats) {
+      const ir::Value& count = head.arguments()["count"];
+      turns = count.is_none() ? std::nullopt : std::optional(count.As<int64_t>());
+    }
+    const auto plan_turn = [planner = shared_from_this(), inputs = std::move(inputs),
+                            repeats, epoch](int64_t turn) {
+      const Branch& input = inputs[repeats ? 0 : turn];
+      return planner->Plan(input, repeats ? EpochOfTurn(epoch, turn) : epoch);
+    };
+    return std::make_shared<BranchSource>(
+        BranchOptions{.name = head.name(), .turns = turns, .repeats = repeats},
+        plan_turn, library_, pool_);
+  }
+
+  absl::StatusOr<std::shared_ptr<ops::Source>> MakeMerge(const Chains& chains,
+                                                         uint64_t epoch) {
+    std::vector<PassPlan> inputs;
+    for (const Branch& input : BranchesOf(chains, false)) {
+      inputs.push_back(TRY(Plan(input, epoch)));
+    }
+    return std::make_shared<MergeSource>(chains.run[0], std::move(inputs), library_,
+                                         pool_);
+  }
+
+  PassPlan Finished(PassPlan plan) const {
+    for (const ir::Pipeline& node : plan.nodes) {
+      const auto place = std::ranges::find(nodes_, node);
+      plan.numbers.push_back(static_cast<int>(place - nodes_.begin()));
+    }
+    plan.seed = options_.seed;
+    plan.with_ids = with_ids_;
+    plan.last_batching = LastBatching(plan.nodes);
+    plan.join = JoinPlace(plan.nodes, plan.last_batching);
+    CountLanes(plan);
+    return plan;
+  }
+
+  const std::vector<ir::Pipeline> nodes_;  // Of the whole pipeline, as run.
+  const ops::Library& library_;
+  const PassOptions options_;
+  core::Pool& pool_;
+  const bool with_ids_;
+  mutable base::Mutex mutex_;
+  std::map<SourceKey, Listed> listed_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
 
 absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
                                   const ops::Library& library,
                                   const PassOptions& options, core::Pool& pool) {
-  const std::vector<ir::Pipeline> written = pipeline.before.Nodes();
-  std::vector<ir::Pipeline> nodes = pipeline.after.Nodes();
-  TRY(CheckIsChain(nodes));
-  const bool with_ids = options.with_ids || std::ranges::any_of(written, NeedsIds);
-  std::unique_ptr<ops::Source> source =
-      library.MakeSource(nodes[0], {.pool = pool,
-                                    .seed = options.seed,
-                                    .epoch = options.epoch,
-                                    .with_ids = with_ids});
-  lanes::Manifest manifest = TRY(source->List());
-  const bool began_without_counts = options.cut && !options.cut->counted;
-  if (!manifest.counted() || began_without_counts) {
-    manifest = lanes::WithoutCounts(std::move(manifest));
-  }
-  const lanes::CutRecord cut =
-      options.cut
-          ? *options.cut
-          : TRY(lanes::DecideCut(manifest, CutFactsOf(written, manifest.counted())));
-  lanes::LaneList lanes =
-      TRY(lanes::LaneList::Cut(manifest, cut, ChunkKeyOf(written, options)));
-  PassPlan plan = {.nodes = std::move(nodes),
-                   .source = std::move(source),
-                   .manifest = std::move(manifest),
-                   .cut = cut,
-                   .lanes = std::move(lanes),
-                   .with_ids = with_ids};
-  plan.last_batching = LastBatching(plan.nodes);
-  plan.join = JoinPlace(plan.nodes, plan.last_batching);
-  CountLanes(plan);
+  const auto planner = std::make_shared<Planner>(pipeline, library, options, pool);
+  PassPlan plan =
+      TRY(planner->Plan({pipeline.before, pipeline.after, {}}, options.epoch));
+  planner->Record(plan);
   return plan;
 }
 

@@ -1,19 +1,23 @@
-// How a pass over a pipeline falls into lanes: lists the source, decides the cut from
+// How a pass over a pipeline falls into lanes: lists the sources, decides the cut from
 // what the operators say about themselves, and cuts. Pure but for the listing.
 //
 // Lanes are cut from the pipeline as written, whatever it was rewritten to, so that a
-// rewrite never moves a row.
+// rewrite never moves a row. What stands before an operator that makes one stream of
+// several (repeat, concat, zip, mix) is planned for itself; that operator is then a
+// source like any other (branch_source.h, merge_source.h), whose splits are their
+// lanes.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 
 #include "millrace/base/random.h"
+#include "millrace/base/sha256.h"
 #include "millrace/core/pool.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/lanes/cutting.h"
@@ -28,18 +32,23 @@ namespace millrace::exec {
 struct PassOptions {
   uint64_t seed = 0;   // Of the job, for operators without a seed of their own.
   uint64_t epoch = 0;  // Enters every draw.
-  std::optional<lanes::CutRecord> cut = {};  // Of the state to go on from.
+  std::vector<lanes::CutRecord> cuts = {};  // Of the state to go on from.
   bool with_ids =
       false;  // Blocks are to have identities, also where no draw needs them.
 };
 
+class BranchSource;
+
 // A pass, ready to run.
 struct PassPlan {
   std::vector<ir::Pipeline> nodes;      // As run, from the source to the last operator.
-  std::unique_ptr<ops::Source> source;  // Listed.
+  std::vector<int> numbers;             // Of each in the whole pipeline's text form.
+  std::shared_ptr<ops::Source> source;  // Listed.
   lanes::Manifest manifest;
   lanes::CutRecord cut;
   lanes::LaneList lanes;
+  uint64_t seed = 0;
+  uint64_t epoch = 0;
   int last_batching = -1;  // Place of the last batching operator; -1 without one.
   int join = 0;            // Place whose input is counted, and where lanes are joined:
                            // that of the last batching operator, or behind them all.
@@ -52,12 +61,26 @@ struct PassPlan {
   // Of positional operators, by place: the rows that come before each lane.
   std::map<int, std::vector<int64_t>> first_rows = {};
 
+  // Of the pipeline's sources, in the order of the text form.
+  std::vector<lanes::CutRecord> cuts = {};
+  base::Sha256 manifest_hash = {};
+
+  // Set where there may be more lanes than were cut so far: Grow cuts more, and tells
+  // whether it did.
+  std::shared_ptr<BranchSource> growing = {};
+  absl::StatusOr<bool> Grow();
+
   // What the operator at a place may know of a lane, besides what all know.
   ops::LaneContext ContextAt(int place, int64_t lane, ops::LaneContext context) const;
+
+  // What all operators may know of a lane.
+  ops::LaneContext ContextOf(int64_t lane, core::Pool& pool) const;
+
+  // "map (%2)": how errors name the operator at a place.
+  std::string NameOf(int place) const;
 };
 
-// Lists and cuts a pass, to be read into the pool. Unimplemented when the pipeline is
-// not one chain of operators.
+// Lists and cuts a pass, to be read into the pool.
 absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
                                   const ops::Library& library,
                                   const PassOptions& options,
@@ -70,7 +93,7 @@ lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted)
 int64_t BatchSizeOf(const ir::Pipeline& node);
 
 // What the chunks of the pass are permuted with: the first shuffle's seed and number.
-base::RandomKey ChunkKeyOf(const std::vector<ir::Pipeline>& nodes,
-                           const PassOptions& options);
+base::RandomKey ChunkKeyOf(const std::vector<ir::Pipeline>& nodes, uint64_t seed,
+                           uint64_t epoch);
 
 }  // namespace millrace::exec

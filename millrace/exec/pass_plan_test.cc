@@ -93,7 +93,7 @@ TEST(PassPlanTest, ChunksArePermutedWithTheFirstShufflesSeedAndNumber) {
                          "%0 = range(stop=9) %1 = shuffle#3(%0, window=10, seed=7) "
                          "%2 = shuffle#4(%1, window=10, seed=8)")
                          .Nodes();
-  EXPECT_EQ(ChunkKeyOf(nodes, {.seed = 1, .epoch = 2}), base::RandomKey(7, 2, 3));
+  EXPECT_EQ(ChunkKeyOf(nodes, 1, 2), base::RandomKey(7, 2, 3));
 }
 
 TEST(PassPlanTest, WithoutABatchThereIsNoLastBatching) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include "millrace/base/check.h"
 #include "millrace/core/block.h"
@@ -199,10 +200,7 @@ class PassRun::Lane final : public Sink {
   }
 
   ops::LaneContext Context() const {
-    return {.pool = pass_.place_.pool,
-            .seed = pass_.options_.seed,
-            .epoch = pass_.options_.epoch,
-            .lane = pass_.plan_.lanes.ContentHash(range_.lane)};
+    return pass_.plan_.ContextOf(range_.lane, pass_.place_.pool);
   }
 
   PassRun& pass_;
@@ -217,17 +215,16 @@ class PassRun::Lane final : public Sink {
   bool failed_ = false;
 };
 
-PassRun::PassRun(const PassPlan& plan, const PassOptions& options,
-                 const PassPlace& place, const std::vector<lanes::LaneRange>& lanes)
+PassRun::PassRun(PassPlan& plan, const PassPlace& place,
+                 std::vector<lanes::LaneRange> lanes)
     : plan_(plan),
-      options_(options),
       place_(place),
-      lanes_(lanes),
+      lanes_(std::move(lanes)),
       read_work_({.source = *plan.source,
-                  .name = plan.nodes[0].name(),
+                  .name = plan.NameOf(0),
                   .readers = place.threads + 1}),
       carry_(Carry{}),
-      progress_(lanes) {}
+      progress_(lanes_) {}
 
 PassRun::~PassRun() { CHECK_EQ(running_, 0); }
 
@@ -272,7 +269,7 @@ void PassRun::Complete(Task task) {
 }
 
 bool PassRun::MayOpenLane() const {
-  if (next_lane_ == lanes_.size()) return false;
+  if (next_lane_ == lanes_.size() && plan_.growing == nullptr) return false;
   if (open_.empty()) return true;
   if (static_cast<int>(open_.size()) > place_.threads) return false;
   return place_.memory.HasRoom(0, false);
@@ -280,6 +277,9 @@ bool PassRun::MayOpenLane() const {
 
 bool PassRun::OpenLane() {
   if (!MayOpenLane()) return false;
+  // Whether a lane is the last must be known when it opens.
+  while (next_lane_ + 1 >= lanes_.size() && plan_.growing != nullptr) GrowLanes();
+  if (next_lane_ == lanes_.size()) return false;
   open_.push_back(std::make_unique<Lane>(*this, lanes_[next_lane_],
                                          static_cast<int64_t>(next_lane_)));
   ++next_lane_;
@@ -288,6 +288,22 @@ bool PassRun::OpenLane() {
     joining->SetCarry(*std::exchange(carry_, std::nullopt));
   }
   return true;
+}
+
+void PassRun::GrowLanes() {
+  const int64_t had = plan_.lanes.size();
+  const absl::StatusOr<bool> grew = plan_.Grow();
+  if (!grew.ok()) {
+    grown_ = grew.status();
+    plan_.growing = nullptr;
+  }
+  if (plan_.growing == nullptr) changed_.NotifyAll();  // That may be the end.
+  for (int64_t lane = had; lane < plan_.lanes.size(); ++lane) {
+    const int64_t rows = plan_.joined_rows[lane];
+    if (rows == 0) continue;
+    lanes_.push_back({.lane = lane, .begin = 0, .end = rows});
+    progress_.Append(lanes_.back());
+  }
 }
 
 void PassRun::EndJoining(Carry carry, int64_t rows) {
@@ -306,7 +322,7 @@ RowWiseWork& PassRun::WorkOf(const Stage& stage) {
   const auto [found, is_new] = row_wise_work_.try_emplace({stage.first, stage.last});
   if (!is_new) return found->second;
   const ops::LaneContext lane = {
-      .pool = place_.pool, .seed = options_.seed, .epoch = options_.epoch, .lane = {}};
+      .pool = place_.pool, .seed = plan_.seed, .epoch = plan_.epoch, .lane = {}};
   if (std::optional<SlotShape> shape = SlotsBehind(plan_, stage)) {
     found->second.slots.emplace(*std::move(shape), place_.pool);
   }
@@ -318,11 +334,16 @@ RowWiseWork& PassRun::WorkOf(const Stage& stage) {
 }
 
 bool PassRun::ready() const {
-  return open_.empty() ? next_lane_ == lanes_.size() : !open_.front()->ready().empty();
+  if (!open_.empty()) return !open_.front()->ready().empty();
+  return next_lane_ == lanes_.size() && plan_.growing == nullptr;
 }
 
 std::deque<Item> PassRun::TakeReady() {
-  if (open_.empty()) return {};
+  if (open_.empty()) {
+    std::deque<Item> nothing;
+    if (!grown_.ok()) nothing.push_back(Item::Error(grown_));
+    return nothing;
+  }
   const bool joins = plan_.join < static_cast<int>(plan_.nodes.size());
   ItemQueue& ready = open_.front()->ready();
   std::deque<Item> taken;

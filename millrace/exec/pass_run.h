@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+
 #include "millrace/base/mutex.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/in_order_stage.h"
@@ -41,8 +43,8 @@ struct PassPlace {
 class PassRun {
  public:
   // Runs these lanes of the plan, in this order. Requires: all outlive it.
-  PassRun(const PassPlan& plan, const PassOptions& options, const PassPlace& place,
-          const std::vector<lanes::LaneRange>& lanes);
+  // The plan grows as the pass goes on, where it can.
+  PassRun(PassPlan& plan, const PassPlace& place, std::vector<lanes::LaneRange> lanes);
   ~PassRun();
   PassRun(const PassRun&) = delete;
   PassRun& operator=(const PassRun&) = delete;
@@ -73,6 +75,9 @@ class PassRun {
   // What is left once everything up to a position was given.
   std::vector<lanes::LaneRange> Left(int64_t position) const;
 
+  // Lanes that were cut so far.
+  int64_t planned_lanes() const { return plan_.lanes.size(); }
+
   // Signalled when the pass became ready, or its last running task ended.
   base::CondVar& changed() { return changed_; }
 
@@ -82,14 +87,14 @@ class PassRun {
   // Opens the next lane where there is one, and room for it.
   bool OpenLane();
   bool MayOpenLane() const;
+  void GrowLanes();
   RowWiseWork& WorkOf(const Stage& stage);
   void EndJoining(Carry carry, int64_t rows);
   void DropEndedLanes();
 
-  const PassPlan& plan_;
-  const PassOptions options_;
+  PassPlan& plan_;
   const PassPlace place_;
-  const std::vector<lanes::LaneRange> lanes_;
+  std::vector<lanes::LaneRange> lanes_;
   ReadWork read_work_;
   std::map<std::pair<int, int>, RowWiseWork>
       row_wise_work_;  // By first and last place.
@@ -103,6 +108,7 @@ class PassRun {
   int64_t lane_position_ = 0;
   int running_ = 0;
   bool stopped_ = false;
+  absl::Status grown_;  // Why no more lanes could be cut.
   base::CondVar changed_;
 };
 

@@ -44,7 +44,7 @@ class SimulatedPass {
       : memory_(pool_, memory_bytes),
         plan_(*PlanPass(AsWritten(text), ops::DefaultLibrary(), {}, pool_)),
         meters_(plan_.nodes.size(), base::RealClock()),
-        pass_(plan_, {},
+        pass_(plan_,
               {.library = ops::DefaultLibrary(),
                .pool = pool_,
                .memory = memory_,

@@ -16,6 +16,9 @@ class Progress {
   // What there is to run, in this order.
   explicit Progress(std::vector<lanes::LaneRange> lanes) : lanes_(std::move(lanes)) {}
 
+  // There is one more to run, after all others.
+  void Append(const lanes::LaneRange& lane) { lanes_.push_back(lane); }
+
   // The next lane has given all its rows: so many, those left out before not counted.
   void EndLane(int64_t rows);
 

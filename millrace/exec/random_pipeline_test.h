@@ -49,7 +49,9 @@ class RandomPipeline {
   std::string Input() const { return InOrder{"%", nodes_ - 1}; }
 
   void AddOperator() {
-    switch (Number(0, 9)) {
+    switch (Number(0, 10)) {
+      case 9:
+        return AddBranches();
       case 0:
       case 1:
       case 2:
@@ -70,6 +72,33 @@ class RandomPipeline {
                    ? Add(InOrder{"filter(", Input(), ", predicate={true})"})
                    : Add(InOrder{"map(", Input(), ", function={", Identity(), "})"});
     }
+  }
+
+  // Makes one stream of several.
+  void AddBranches() {
+    if (branchings_++ == 2) return;
+    const std::string input = Input();
+    const int64_t kind = Number(0, 4);
+    if (kind == 0) return Add(InOrder{"repeat(", input, ", count=", Number(0, 4), ")"});
+    if (batchings_ > 0) return Add(InOrder{"concat(", input, ", ", input, ")"});
+    Add(InOrder{"range(stop=", Number(0, 500), ")"});
+    if (kind == 1) return AddZip(input);
+    Add(InOrder{"map(", Input(), ", function={",
+                absl::StrJoin(fields_, ", ",
+                              [](std::string* out, const std::string& field) {
+                                *out += InOrder{field, ": .value * 7"};
+                              }),
+                "})"});
+    if (kind == 2) return Add(InOrder{"concat(", input, ", ", Input(), ")"});
+    Add(InOrder{"mix(", input, ", ", Input(), ", weights=[", Number(1, 4), ".0, 1.0]",
+                Number(0, 2) == 0 ? "" : ", stop=\"first\"", Seed(), ")"});
+  }
+
+  void AddZip(const std::string& input) {
+    const std::string field = InOrder{"z", nodes_};
+    Add(InOrder{"rename(", Input(), ", from=[\"value\"], to=[\"", field, "\"])"});
+    Add(InOrder{"zip(", input, ", ", Input(), ")"});
+    fields_.push_back(field);
   }
 
   void AddByPlace() {
@@ -166,6 +195,7 @@ class RandomPipeline {
   std::vector<std::string> fields_;
   int nodes_ = 0;
   int batchings_ = 0;
+  int branchings_ = 0;
   bool short_batches_ = false;  // The last may have fewer rows.
 };
 

@@ -183,7 +183,7 @@ void ReadStage::Give(core::Block block, Task& task) {
 }
 
 absl::Status ReadStage::Named(const absl::Status& status) const {
-  return base::Annotate(status, base::StrCat(work_.name, " (%0), lane ", lane_));
+  return base::Annotate(status, base::StrCat(work_.name, ", lane ", lane_));
 }
 
 void ReadStage::Complete(Task task) {

@@ -109,7 +109,7 @@ class ReadStageTest : public ::testing::Test {
   }
 
   NumberSource source_;
-  ReadWork work_ = {.source = source_, .name = "numbers", .readers = 2};
+  ReadWork work_ = {.source = source_, .name = "numbers (%0)", .readers = 2};
   base::ManualClock clock_;
   Meters meters_{1, clock_};
   Memory memory_{core::HeapPool(), int64_t{1} << 40};

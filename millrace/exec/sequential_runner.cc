@@ -31,10 +31,7 @@ class SequentialRunner::Lane {
  public:
   Lane(SequentialRunner& runner, int64_t number) : runner_(runner), number_(number) {
     const PassPlan& plan = runner.plan_;
-    const ops::LaneContext context = {.pool = runner.pool_,
-                                      .seed = runner.options_.seed,
-                                      .epoch = runner.options_.epoch,
-                                      .lane = plan.lanes.ContentHash(number)};
+    const ops::LaneContext context = plan.ContextOf(number, runner.pool_);
     for (size_t i = 1; i < plan.nodes.size(); ++i) {
       const int place = static_cast<int>(i);
       operators_.push_back(
@@ -48,7 +45,8 @@ class SequentialRunner::Lane {
     for (const lanes::RowRange& rows : runner_.plan_.lanes.Content(number_)) {
       TRY(Read(rows));
     }
-    const bool is_last = number_ + 1 == runner_.plan_.lanes.size();
+    PassPlan& plan = runner_.plan_;
+    const bool is_last = number_ + 1 == plan.lanes.size() && !TRY(plan.Grow());
     for (int place = 1; place <= static_cast<int>(operators_.size()); ++place) {
       TRY(Finish(place));
       if (is_last && place == runner_.plan_.last_batching) TRY(FinishPass(place));
@@ -134,8 +132,8 @@ class SequentialRunner::Lane {
   // behind it is already named.
   absl::Status Named(int place, const absl::Status& status) {
     if (status.ok() || !named_.ok()) return status;
-    named_ = base::Annotate(status, base::StrCat(runner_.plan_.nodes[place].name(),
-                                                 " (%", place, "), lane ", number_));
+    named_ = base::Annotate(
+        status, base::StrCat(runner_.plan_.NameOf(place), ", lane ", number_));
     return named_;
   }
 
@@ -150,7 +148,7 @@ absl::StatusOr<SequentialRunner> SequentialRunner::Open(
     const rewrite::Rewritten& pipeline, const ops::Library& library,
     const PassOptions& options, core::Pool& pool) {
   return SequentialRunner(TRY(PlanPass(pipeline, library, options, pool)), library,
-                          options, pool);
+                          pool);
 }
 
 absl::StatusOr<std::optional<core::Block>> SequentialRunner::Next() {

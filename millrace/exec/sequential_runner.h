@@ -45,13 +45,11 @@ class SequentialRunner {
  private:
   class Lane;
 
-  SequentialRunner(PassPlan plan, const ops::Library& library,
-                   const PassOptions& options, core::Pool& pool)
-      : plan_(std::move(plan)), library_(library), options_(options), pool_(pool) {}
+  SequentialRunner(PassPlan plan, const ops::Library& library, core::Pool& pool)
+      : plan_(std::move(plan)), library_(library), pool_(pool) {}
 
   PassPlan plan_;
   const ops::Library& library_;
-  PassOptions options_;
   core::Pool& pool_;
   int64_t next_lane_ = 0;
   std::map<int64_t, core::Block> carry_;  // Tails so far, by key.

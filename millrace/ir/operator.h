@@ -67,6 +67,12 @@ struct OperatorTraits {
   bool stacks_runs = false;   // Batches are rows as they come: a row's place is known
                               // before the row is.
   bool fills_places = false;  // Can write results to where they are wanted.
+  // What makes one stream of several; lanes begin anew behind these.
+  bool repeats = false;       // Of one input again and again, `count` times or forever.
+  bool concatenates = false;  // Of its inputs one after the other.
+  bool merges = false;        // Of all its inputs, row by row.
+
+  bool branches() const { return repeats || concatenates || merges; }
 };
 
 struct OperatorTypes {
@@ -79,6 +85,7 @@ struct OperatorSchema {
   std::string doc;
   int version = 1;  // Raised when results change.
   int inputs = 1;
+  bool more_inputs = false;  // That many, or more.
   std::vector<ArgumentSchema> arguments = {};
   OperatorTraits traits = {};
 
@@ -103,8 +110,8 @@ struct OperatorSchema {
     return false;
   };
 
-  // Whether its nodes have call numbers of their own: sources, and what shuffles.
-  bool numbered() const { return traits.source || traits.reorders; }
+  // Whether its nodes have call numbers of their own: sources, and what draws an order.
+  bool numbered() const { return traits.source || traits.reorders || traits.merges; }
 };
 
 }  // namespace millrace::ir

@@ -34,10 +34,13 @@ namespace millrace::ir {
 namespace {
 
 absl::Status CheckInputs(const OperatorSchema& schema, size_t given) {
-  if (given == static_cast<size_t>(schema.inputs)) return absl::OkStatus();
+  const auto wanted = static_cast<size_t>(schema.inputs);
+  if (given == wanted || (given > wanted && schema.more_inputs)) {
+    return absl::OkStatus();
+  }
   return absl::InvalidArgumentError(
-      base::StrCat("takes ", schema.inputs, schema.inputs == 1 ? " input" : " inputs",
-                   ", not ", given));
+      base::StrCat("takes ", schema.more_inputs ? "at least " : "", schema.inputs,
+                   schema.inputs == 1 ? " input" : " inputs", ", not ", given));
 }
 
 absl::Status CheckSpec(const core::Spec& spec) {

@@ -190,6 +190,13 @@ absl::Status SameCut(const CutRecord& state, const CutRecord& job) {
   return Same("exact lane ends", YesNo(state.exact_ends), YesNo(job.exact_ends));
 }
 
+absl::Status SameCuts(const std::vector<CutRecord>& state,
+                      const std::vector<CutRecord>& job) {
+  TRY(Same("number of sources", base::StrCat(state.size()), base::StrCat(job.size())));
+  for (size_t i = 0; i < state.size(); ++i) TRY(SameCut(state[i], job[i]));
+  return absl::OkStatus();
+}
+
 std::string ToString(const CutRecord& cut) {
   if (!cut.counted) {
     return base::StrCat("lanes of ", cut.lane_bytes.count(), " bytes",
@@ -254,7 +261,7 @@ absl::Status Fits(const State& state, const JobFacts& job) {
   TRY(Same("manifest hash", base::ToHex(state.manifest_hash),
            base::ToHex(job.manifest_hash)));
   if (job.seed) TRY(Same("seed", base::StrCat(state.seed), base::StrCat(*job.seed)));
-  if (job.cut) TRY(SameCut(state.cut, *job.cut));
+  if (job.cuts) TRY(SameCuts(state.cuts, *job.cuts));
   return absl::OkStatus();
 }
 
@@ -269,12 +276,12 @@ std::string ToString(const State& state) {
           ? "logical"
           : base::StrCat("fixed, ", state.order.tracks, " tracks, turn ", state.turn);
   return base::StrCat(
-      "pass ", state.pass, " epoch ", state.epoch, " seed ", state.seed,  //
-      "\nrow fingerprint ", base::ToHex(state.row_fingerprint),           //
-      "\nmanifest ", base::ToHex(state.manifest_hash),                    //
-      "\ncut ", ToString(state.cut),                                      //
-      "\norder ", order,                                                  //
-      "\ndealt first ", absl::StrJoin(state.deal.first, " "),             //
+      "pass ", state.pass, " epoch ", state.epoch, " seed ", state.seed,           //
+      "\nrow fingerprint ", base::ToHex(state.row_fingerprint),                    //
+      "\nmanifest ", base::ToHex(state.manifest_hash),                             //
+      "\ncut ", join(state.cuts, [](const CutRecord& c) { return ToString(c); }),  //
+      "\norder ", order,                                                           //
+      "\ndealt first ", absl::StrJoin(state.deal.first, " "),                      //
       "\nfinished ", state.finished.size(), " of ", state.lanes, " lanes: ",
       state.finished.ToString(),                                                    //
       "\nopen ", join(state.cursors, [](const Cursor& c) { return ToString(c); }),  //

@@ -51,8 +51,8 @@ struct State {
   uint64_t seed = 0;
   base::Sha256 row_fingerprint;  // Of the pipeline, less the size of its last batching.
   base::Sha256 manifest_hash;
-  CutRecord cut;
-  int64_t lanes = 0;  // In the pass.
+  std::vector<CutRecord> cuts;  // Of every source, in the order of the pipeline.
+  int64_t lanes = 0;            // In the pass; of an endless one, as far as it was cut.
 
   OrderRecord order;
   int64_t turn = 0;               // The track visited next.
@@ -68,8 +68,8 @@ struct State {
 struct JobFacts {
   base::Sha256 row_fingerprint;
   base::Sha256 manifest_hash;
-  std::optional<uint64_t> seed;  // Where the user set it.
-  std::optional<CutRecord> cut;  // Where the job was cut already.
+  std::optional<uint64_t> seed;                // Where the user set it.
+  std::optional<std::vector<CutRecord>> cuts;  // Where the job was cut already.
 };
 
 // Makes the order that a rest is given in.

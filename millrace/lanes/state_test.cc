@@ -279,12 +279,12 @@ State Recorded() {
   state.seed = 7;
   state.row_fingerprint = base::Sha256Of("rows");
   state.manifest_hash = base::Sha256Of("manifest");
-  state.cut = {.shuffled = true, .lane_rows = 512, .exact_ends = true};
+  state.cuts = {{.shuffled = true, .lane_rows = 512, .exact_ends = true}};
   return state;
 }
 
 JobFacts FactsOf(const State& state) {
-  return {state.row_fingerprint, state.manifest_hash, state.seed, state.cut};
+  return {state.row_fingerprint, state.manifest_hash, state.seed, state.cuts};
 }
 
 TEST(StateTest, FitsItsOwnJob) {
@@ -294,7 +294,7 @@ TEST(StateTest, FitsItsOwnJob) {
 TEST(StateTest, FitsAJobThatHasNoSeedOrCutOfItsOwn) {
   JobFacts job = FactsOf(Recorded());
   job.seed.reset();
-  job.cut.reset();
+  job.cuts.reset();
   EXPECT_THAT(Fits(Recorded(), job), IsOk());
 }
 
@@ -311,16 +311,17 @@ TEST(StateTest, NamesTheFirstDifference) {
       {[](JobFacts& j) { j.manifest_hash = base::Sha256Of("other"); },
        "manifest hash differs: the state has " + manifest + ", the job has " + other},
       {[](JobFacts& j) { j.seed = 8; }, "seed differs: the state has 7, the job has 8"},
-      {[](JobFacts& j) { j.cut->counted = false; },
+      {[](JobFacts& j) { j.cuts->front().counted = false; },
        "counted differs: the state has yes, the job has no"},
-      {[](JobFacts& j) { j.cut->shuffled = false; }, "shuffled differs"},
-      {[](JobFacts& j) { j.cut->chunk.rows = 9; },
+      {[](JobFacts& j) { j.cuts->front().shuffled = false; }, "shuffled differs"},
+      {[](JobFacts& j) { j.cuts->front().chunk.rows = 9; },
        "rows per chunk differs: the state has 1024, the job has 9"},
-      {[](JobFacts& j) { j.cut->chunk.bytes = base::Bytes(5); },
+      {[](JobFacts& j) { j.cuts->front().chunk.bytes = base::Bytes(5); },
        "bytes per chunk differs: the state has 16777216, the job has 5"},
-      {[](JobFacts& j) { j.cut->lane_rows = 256; },
+      {[](JobFacts& j) { j.cuts->front().lane_rows = 256; },
        "rows per lane differs: the state has 512, the job has 256"},
-      {[](JobFacts& j) { j.cut->exact_ends = false; }, "exact lane ends differs"},
+      {[](JobFacts& j) { j.cuts->front().exact_ends = false; },
+       "exact lane ends differs"},
   };
   for (const Case& c : cases) {
     JobFacts job = FactsOf(Recorded());
@@ -349,19 +350,19 @@ TEST(StateTest, GoesOnFromAListingAndAState) {
   State state;
   state.seed = 7;
   state.manifest_hash = ContentHash(manifest);
-  state.cut = *DecideCut(manifest, {.batch_rows = 32, .shuffled = true});
+  state.cuts = {*DecideCut(manifest, {.batch_rows = 32, .shuffled = true})};
   state.order = Fixed(16);
   const auto lanes_of = [&](const CutRecord& cut) {
     return *LaneList::Cut(manifest, cut, base::RandomKey(state.seed, state.epoch, 0));
   };
-  const LaneList lanes = lanes_of(state.cut);
+  const LaneList lanes = lanes_of(state.cuts[0]);
   const auto whole =
       MakeOrder(OrderKind::kFixed, DealAll(lanes.lane_rows(), 16), {.rows = 32});
   SetRest(state, whole->After(100), lanes.size());
 
   ASSERT_THAT(Fits(state, {state.row_fingerprint, ContentHash(manifest), {}, {}}),
               IsOk());
-  const LaneList again = lanes_of(state.cut);
+  const LaneList again = lanes_of(state.cuts[0]);
   const auto rest = MakeOrder(
       OrderKind::kFixed, *Resume(state, again.lane_rows(), Fixed(16)), {.rows = 32});
   ASSERT_EQ(rest->positions(), whole->positions() - 100);
@@ -379,7 +380,7 @@ TEST(StateTest, WritesItselfForPeople) {
   state.pass = 3;
   state.epoch = 2;
   state.seed = 7;
-  state.cut = {.shuffled = true, .lane_rows = 512, .exact_ends = true};
+  state.cuts = {{.shuffled = true, .lane_rows = 512, .exact_ends = true}};
   state.deal.first = {4, 1};
   const std::string zeros(32, '0');
   EXPECT_EQ(ToString(state),

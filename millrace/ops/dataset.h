@@ -67,6 +67,17 @@ struct MapOptions {
   std::optional<int64_t> seed = {};
 };
 
+struct MixOptions {
+  // How often each input's turn comes, relative to the others; by default equally
+  // often.
+  std::vector<double> weights = {};
+  // When to end: with the first input that ends, or with all of them, the others going
+  // on.
+  std::string stop = "all";
+  // By default the job's.
+  std::optional<int64_t> seed = {};
+};
+
 struct RangeOptions {
   // The first number.
   int64_t start = 0;
@@ -115,6 +126,11 @@ struct RenameOptions {
   std::vector<std::string> to = {};
 };
 
+struct RepeatOptions {
+  // How often; by default without end.
+  std::optional<int64_t> count = {};
+};
+
 struct SelectOptions {
   // Their names. Must be given.
   std::vector<std::string> fields = {};
@@ -153,6 +169,14 @@ class Dataset : public ops::DatasetBase {
        {"drop_remainder", ops::ToValue(options.drop_remainder)}}));
   }
 
+  // Gives the rows of the first input, then those of the next. All must have the same
+  // fields, of the same types.
+  Dataset Concat(const std::vector<Dataset>& others) const {
+    return Dataset(ThenWith("concat",
+      {},
+      {others.begin(), others.end()}));
+  }
+
   // Leaves these fields out.
   Dataset Drop(const DropOptions& options) const {
     return Dataset(Then("drop",
@@ -182,11 +206,29 @@ class Dataset : public ops::DatasetBase {
       "function", function));
   }
 
+  // Gives the rows of its inputs in random turn, by weight; the rows of each stay in
+  // their order.
+  Dataset Mix(const std::vector<Dataset>& others,
+      const MixOptions& options = {}) const {
+    return Dataset(ThenWith("mix",
+      {{"weights", ops::ToValue(options.weights)},
+       {"stop", ops::ToValue(options.stop)},
+       {"seed", ops::ToValue(options.seed)}},
+      {others.begin(), others.end()}));
+  }
+
   // Calls fields by other names.
   Dataset Rename(const RenameOptions& options) const {
     return Dataset(Then("rename",
       {{"from", ops::ToValue(options.from)},
        {"to", ops::ToValue(options.to)}}));
+  }
+
+  // Gives all rows again and again, each time reshuffled. Before a batch, batches go on
+  // from one turn into the next; behind it, each turn ends with its own last batch.
+  Dataset Repeat(const RepeatOptions& options = {}) const {
+    return Dataset(Then("repeat",
+      {{"count", ops::ToValue(options.count)}}));
   }
 
   // Keeps these fields, in this order, and no others.
@@ -226,6 +268,14 @@ class Dataset : public ops::DatasetBase {
   Dataset Unbatch() const {
     return Dataset(Then("unbatch",
       {}));
+  }
+
+  // Puts the rows of its inputs side by side: the first with the first, and so on,
+  // until one input ends.
+  Dataset Zip(const std::vector<Dataset>& others) const {
+    return Dataset(ThenWith("zip",
+      {},
+      {others.begin(), others.end()}));
   }
 
   // Starts with any source, by name.

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -11,6 +12,7 @@
 #include "millrace/ir/expr.h"
 #include "millrace/ir/expression.h"
 #include "millrace/ir/pipeline.h"
+#include "millrace/ir/renumber.h"
 #include "millrace/ir/value.h"
 #include "millrace/ops/library.h"
 
@@ -40,6 +42,19 @@ absl::StatusOr<ir::Pipeline> DatasetBase::Then(std::string_view name,
                                                const ir::Arguments& arguments) const {
   TRY(pipeline_.status());
   return ir::Pipeline::Make(Catalog(), name, arguments, {*pipeline_});
+}
+
+absl::StatusOr<ir::Pipeline> DatasetBase::ThenWith(
+    std::string_view name, const ir::Arguments& arguments,
+    const std::vector<DatasetBase>& others) const {
+  TRY(pipeline_.status());
+  std::vector<ir::Pipeline> inputs = {*pipeline_};
+  for (const DatasetBase& other : others) {
+    TRY(other.pipeline_.status());
+    inputs.push_back(TRY(
+        ir::Renumbered(*other.pipeline_, inputs.back().NextCallNumber(), Catalog())));
+  }
+  return ir::Pipeline::Make(Catalog(), name, arguments, std::move(inputs));
 }
 
 absl::StatusOr<ir::Pipeline> DatasetBase::Then(std::string_view name,

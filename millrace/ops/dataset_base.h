@@ -35,6 +35,11 @@ class DatasetBase {
   absl::StatusOr<ir::Pipeline> Then(std::string_view name,
                                     const ir::Arguments& arguments) const;
 
+  // The same with further inputs, which may have been built apart from this one.
+  absl::StatusOr<ir::Pipeline> ThenWith(std::string_view name,
+                                        const ir::Arguments& arguments,
+                                        const std::vector<DatasetBase>& others) const;
+
   // The same for operators that call a function: traced over the rows at this place.
   absl::StatusOr<ir::Pipeline> Then(std::string_view name, ir::Arguments arguments,
                                     std::string_view argument,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 
 #include "millrace/base/status_matchers.h"
 #include "millrace/ir/expr.h"
+#include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
 #include "millrace/ir/value.h"
 #include "millrace/ops/dataset.h"
@@ -56,6 +58,26 @@ TEST(DatasetBaseTest, RandomCallsAreNumberedThroughThePipeline) {
   EXPECT_THAT(
       TextOf(Range({.stop = 8}).Map(draw).Map(draw)),
       ::testing::AllOf(HasSubstr("integers#1(0, 9)"), HasSubstr("integers#2(0, 9)")));
+}
+
+TEST(DatasetBaseTest, InputsThatWereBuiltApartAreNumberedApart) {
+  const auto drawn = [] {
+    return Range({.stop = 3}).Map([](Row row, Rng rng) {
+      return Fields{{"value", row["value"] + rng.Integers(0, 9)}};
+    });
+  };
+  const ir::Pipeline one = *drawn().pipeline();
+  const ir::Pipeline joined = *drawn().Concat({drawn(), drawn()}).pipeline();
+  EXPECT_EQ(joined.NextCallNumber(), 3 * one.NextCallNumber());
+  std::set<int64_t> numbers;
+  for (const ir::Pipeline& node : joined.Nodes()) numbers.insert(node.call_number());
+  EXPECT_EQ(numbers.size(), 4U);  // Three sources, and none for the others.
+}
+
+TEST(DatasetBaseTest, AMistakeInAnyInputIsReported) {
+  const Dataset wrong = Range({.stop = 3}).Batch({.size = -1});
+  EXPECT_THAT(Range({.stop = 3}).Concat({wrong}).pipeline().status().message(),
+              HasSubstr("batch"));
 }
 
 TEST(DatasetBaseTest, TheFirstMistakeIsTheOneReported) {

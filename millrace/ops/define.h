@@ -32,6 +32,7 @@
 #include "millrace/ir/attachment.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/value.h"
+#include "millrace/ops/merger.h"
 #include "millrace/ops/operator.h"
 #include "millrace/ops/source.h"
 
@@ -44,7 +45,12 @@ struct OperatorDef {
       make = {};
   std::function<std::unique_ptr<Source>(const ir::Arguments&, const SourceContext&)>
       make_source = {};
+  std::function<std::unique_ptr<Merger>(const ir::Arguments&, const MergeContext&)>
+      make_merger = {};
 };
+
+// Runs as nothing by itself: what it does with its inputs is how their lanes are cut.
+struct ByLanes {};
 
 // What may follow an argument's doc.
 using ArgumentOption = std::function<void(ir::ArgumentSchema&)>;
@@ -109,6 +115,23 @@ struct ArgumentTraits<std::vector<std::string>> {
 
   static ir::Value To(const std::vector<std::string>& texts) {
     return ir::List(texts.begin(), texts.end());
+  }
+};
+
+template <>
+struct ArgumentTraits<std::vector<double>> {
+  static constexpr ir::ArgumentType kType = ir::ArgumentType::kFloats;
+
+  static std::vector<double> From(const ir::Value& value) {
+    std::vector<double> numbers;
+    for (const ir::Value& item : value.As<ir::List>()) {
+      numbers.push_back(item.As<double>());
+    }
+    return numbers;
+  }
+
+  static ir::Value To(const std::vector<double>& numbers) {
+    return ir::List(numbers.begin(), numbers.end());
   }
 };
 
@@ -217,6 +240,32 @@ class Definition {
     return *this;
   }
 
+  // The same of several inputs, so many at least.
+  Definition& InferAll(int inputs, std::function<absl::StatusOr<core::Spec>(
+                                       const Args&, absl::Span<const core::Spec>)>
+                                       infer) {
+    def_.schema.inputs = inputs;
+    def_.schema.more_inputs = true;
+    const auto read = Reader();
+    def_.schema.infer = [read,
+                         infer = std::move(infer)](const ir::OperatorTypes& types) {
+      return infer(read(types.arguments), types.inputs);
+    };
+    return *this;
+  }
+
+  Definition& CountAll(
+      std::function<ir::Cardinality(const Args&, absl::Span<const ir::Cardinality>)>
+          count) {
+    const auto read = Reader();
+    def_.schema.cardinality = [read, count = std::move(count)](
+                                  const ir::Arguments& arguments,
+                                  absl::Span<const ir::Cardinality> inputs) {
+      return count(read(arguments), inputs);
+    };
+    return *this;
+  }
+
   // Gives how many rows come out.
   Definition& Count(
       std::function<ir::Cardinality(const Args&, const ir::Cardinality&)> count) {
@@ -273,7 +322,12 @@ class Definition {
                                const SourceContext& context) {
         return std::make_unique<Runs>(read(arguments), context);
       };
-    } else {
+    } else if constexpr (std::derived_from<Runs, Merger>) {
+      def.make_merger = [read](const ir::Arguments& arguments,
+                               const MergeContext& context) {
+        return std::make_unique<Runs>(read(arguments), context);
+      };
+    } else if constexpr (!std::same_as<Runs, ByLanes>) {
       def.make = [read](const ir::Arguments& arguments, const LaneContext& lane) {
         return std::make_unique<Runs>(read(arguments), lane);
       };

@@ -202,6 +202,13 @@ std::string Method(const OperatorSchema& schema) {
                                   : base::StrCat("const ", name, "Options& options",
                                                  all_default ? " = {}" : "");
   std::string text = Comment(schema.doc, "  ");
+  if (schema.more_inputs) {
+    text += base::StrCat("  Dataset ", name, "(const std::vector<Dataset>& others",
+                         options.empty() ? "" : ",\n      ", options, ") const {\n");
+    return text + base::StrCat("    return Dataset(ThenWith(\"", schema.name,
+                               "\",\n      ", ArgumentList(schema),
+                               ",\n      {others.begin(), others.end()}));\n  }\n\n");
+  }
   if (function != nullptr) {
     text += base::StrCat("  Dataset ", name, "(const ", CppType(*function), "& ",
                          function->name, ",\n      ", options, ") const {\n");
@@ -230,7 +237,6 @@ std::string DatasetHeader(const ir::Catalog& catalog) {
   std::string methods;
   std::string sources;
   for (const auto& [name, schema] : catalog.operators()) {
-    if (schema.inputs > 1) continue;
     if (!PlainArguments(schema).empty()) options += OptionsStruct(schema);
     (schema.traits.source ? sources : methods) +=
         schema.traits.source ? SourceFunction(schema) : Method(schema);

@@ -104,9 +104,12 @@ TEST(FacesTest, ListsOfAttachmentsAreOptionsToo) {
               HasSubstr("std::vector<ir::Attachment> arrays = {};"));
 }
 
-TEST(FacesTest, OperatorsWithSeveralInputsHaveNoMethod) {
-  EXPECT_THAT(HeaderOf({.name = "zip", .doc = "Zips.", .inputs = 2}),
-              Not(HasSubstr("Zip")));
+TEST(FacesTest, OperatorsWithSeveralInputsTakeTheOthers) {
+  const std::string header =
+      HeaderOf({.name = "zip", .doc = "Zips.", .inputs = 2, .more_inputs = true});
+  EXPECT_THAT(header,
+              HasSubstr("Dataset Zip(const std::vector<Dataset>& others) const {"));
+  EXPECT_THAT(header, HasSubstr("ThenWith(\"zip\""));
 }
 
 }  // namespace

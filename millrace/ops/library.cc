@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "millrace/base/check.h"
+#include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/kernels/catalog.h"
 #include "millrace/ops/define.h"
+#include "millrace/ops/merger.h"
 #include "millrace/ops/operator.h"
 #include "millrace/ops/source.h"
 
@@ -27,8 +29,10 @@ Library Library::BuiltIn() {
 }
 
 void Library::Add(OperatorDef def) {
-  CHECK(static_cast<bool>(def.make) != static_cast<bool>(def.make_source))
-      << def.schema.name;
+  const int ways =
+      (def.make ? 1 : 0) + (def.make_source ? 1 : 0) + (def.make_merger ? 1 : 0);
+  const ir::OperatorTraits& traits = def.schema.traits;
+  CHECK_EQ(ways, traits.repeats || traits.concatenates ? 0 : 1) << def.schema.name;
   catalog_->Add(def.schema);
   const std::string name = def.schema.name;
   defs_.emplace(name, std::move(def));
@@ -48,6 +52,14 @@ std::unique_ptr<Source> Library::MakeSource(const ir::Pipeline& node,
   const auto found = defs_.find(node.name());
   CHECK(found != defs_.end() && found->second.make_source) << node.name();
   return found->second.make_source(node.arguments(), context);
+}
+
+std::unique_ptr<Merger> Library::MakeMerger(const ir::Pipeline& node,
+                                            MergeContext context) const {
+  context.call_number = node.call_number();
+  const auto found = defs_.find(node.name());
+  CHECK(found != defs_.end() && found->second.make_merger) << node.name();
+  return found->second.make_merger(node.arguments(), context);
 }
 
 const Library& DefaultLibrary() {

@@ -10,6 +10,7 @@
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ops/define.h"
+#include "millrace/ops/merger.h"
 #include "millrace/ops/operator.h"
 #include "millrace/ops/source.h"
 
@@ -26,11 +27,13 @@ class Library {
 
   ir::Catalog& mutable_catalog() { return *catalog_; }
 
-  // Makes the object that runs a node. Requires: the node is of this library, and a
-  // source or not, as the name says.
+  // Makes the object that runs a node. Requires: the node is of this library, and of
+  // the kind that the name says.
   std::unique_ptr<Operator> Make(const ir::Pipeline& node, LaneContext lane) const;
   std::unique_ptr<Source> MakeSource(const ir::Pipeline& node,
                                      SourceContext context) const;
+  std::unique_ptr<Merger> MakeMerger(const ir::Pipeline& node,
+                                     MergeContext context) const;
 
  private:
   // On the heap: pipelines point into it, also after the library was moved.

@@ -1,0 +1,156 @@
+#include "millrace/exec/branch_source.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "millrace/base/bytes.h"
+#include "millrace/base/hash.h"
+#include "millrace/base/mutex.h"
+#include "millrace/base/status.h"
+#include "millrace/base/text.h"
+#include "millrace/core/pool.h"
+#include "millrace/exec/lane_reader.h"
+#include "millrace/exec/pass_plan.h"
+#include "millrace/lanes/chunks.h"
+#include "millrace/lanes/manifest.h"
+#include "millrace/ops/library.h"
+#include "millrace/ops/source.h"
+
+namespace millrace::exec {
+namespace {
+
+constexpr int64_t kFirstSplits = 64;       // As many lanes are planned at least.
+constexpr int64_t kTurnsPerGrowth = 4096;  // Turns may be empty: a pass must end.
+
+}  // namespace
+
+uint64_t EpochOfTurn(uint64_t epoch, int64_t turn) {
+  if (turn == 0) return epoch;
+  return base::Combine(base::Hash128{0, epoch}, static_cast<uint64_t>(turn)).lo;
+}
+
+BranchSource::BranchSource(BranchOptions options, PlanTurn plan_turn,
+                           const ops::Library& library, core::Pool& pool)
+    : options_(std::move(options)),
+      plan_turn_(std::move(plan_turn)),
+      library_(library),
+      pool_(pool) {}
+
+absl::StatusOr<lanes::Manifest> BranchSource::List() {
+  const base::MutexLock lock(&mutex_);
+  // Inputs of a concat are all looked at: whether rows are counted depends on each.
+  while (!AllPlanned() && (!options_.repeats || turns_.empty() ||
+                           std::ssize(manifest_.splits) < kFirstSplits)) {
+    if (std::ssize(turns_) >= kTurnsPerGrowth && options_.repeats) break;
+    TRY(PlanNext());
+  }
+  return manifest_;
+}
+
+absl::StatusOr<bool> BranchSource::Grow() {
+  const base::MutexLock lock(&mutex_);
+  const int64_t had = std::ssize(manifest_.splits);
+  const int64_t wanted = 2 * std::max(had, kFirstSplits);
+  for (int64_t turn = 0; turn < kTurnsPerGrowth && !AllPlanned(); ++turn) {
+    TRY(PlanNext());
+    if (std::ssize(manifest_.splits) >= wanted) break;
+  }
+  return std::ssize(manifest_.splits) > had;
+}
+
+absl::Status BranchSource::GrowToEnd() {
+  const base::MutexLock lock(&mutex_);
+  if (!options_.turns) {
+    return absl::UnimplementedError(base::StrCat(
+        options_.name,
+        " without an end cannot stand before an operator that counts rows where their "
+        "numbers are not known; give it a count, or put that operator before it"));
+  }
+  while (!AllPlanned()) TRY(PlanNext());
+  return absl::OkStatus();
+}
+
+lanes::Manifest BranchSource::manifest() const {
+  const base::MutexLock lock(&mutex_);
+  return manifest_;
+}
+
+bool BranchSource::AllPlanned() const {
+  if (options_.repeats && nothing_) return true;
+  return options_.turns && std::ssize(turns_) >= *options_.turns;
+}
+
+absl::Status BranchSource::PlanNext() {
+  const int64_t number = std::ssize(turns_);
+  PassPlan plan = TRY(plan_turn_(number));
+  if (plan.growing != nullptr) {
+    TRY(plan.growing->GrowToEnd());
+    while (TRY(plan.Grow())) {
+    }
+  }
+  Turn turn = {.plan = std::make_shared<PassPlan>(std::move(plan)),
+               .first_split = std::ssize(manifest_.splits)};
+  turn.whole = turn.plan->last_batching >= 0;
+  turn.splits = turn.whole ? 1 : turn.plan->lanes.size();
+  for (int64_t lane = 0; lane < turn.splits; ++lane) {
+    manifest_.splits.push_back(SplitOf(turn, number, lane));
+  }
+  nothing_ = number == 0 && manifest_.counted() && manifest_.total_rows() == 0;
+  turns_.push_back(std::move(turn));
+  return absl::OkStatus();
+}
+
+lanes::Split BranchSource::SplitOf(const Turn& turn, int64_t number,
+                                   int64_t lane) const {
+  const PassPlan& plan = *turn.plan;
+  const int64_t end = turn.whole ? plan.lanes.size() : lane + 1;
+  base::Hash128 content;
+  base::Hash128 versioned;
+  for (int64_t l = lane; l < end; ++l) {
+    content = base::Combine(content, plan.lanes.ContentHash(l));
+    versioned = base::Combine(versioned, plan.lanes.VersionedContentHash(l));
+  }
+  lanes::Split split = {
+      .name = base::StrCat(options_.name, ", turn ", number, ", lane ", lane, ", ",
+                           base::ToHex(content)),
+      .bytes = base::Bytes(
+          std::max<int64_t>(1, plan.manifest.total_bytes().count() / turn.splits)),
+      .version = base::ToHex(versioned),
+      .rows = {}};
+  const bool counted = !turn.whole && plan.joined_rows[lane] < lanes::kRowsMax;
+  if (counted) split.rows = plan.joined_rows[lane];
+  return split;
+}
+
+bool BranchSource::waits() const {
+  const base::MutexLock lock(&mutex_);
+  return std::ranges::any_of(
+      turns_, [](const Turn& turn) { return turn.plan->source->waits(); });
+}
+
+absl::StatusOr<std::unique_ptr<ops::Reader>> BranchSource::Open(
+    const lanes::RowRange& rows) const {
+  const base::MutexLock lock(&mutex_);
+  const auto behind =
+      std::ranges::upper_bound(turns_, rows.split, {}, &Turn::first_split);
+  const Turn& turn = *std::prev(behind);
+  const int64_t lane = rows.split - turn.first_split;
+  const int64_t number = std::distance(turns_.begin(), behind) - 1;
+  return std::make_unique<LaneReader>(
+      LaneRun{.plan = turn.plan,
+              .begin = lane,
+              .end = turn.whole ? turn.plan->lanes.size() : lane + 1,
+              .skip = rows.begin,
+              .turn = options_.repeats ? number : 0},
+      library_, pool_);
+}
+
+}  // namespace millrace::exec

@@ -1,0 +1,81 @@
+// The source that repeat and concat are: plans one after another (turns), whose lanes
+// are its splits. Turns of a repeat differ in their epoch alone; there may be no end of
+// them, so they are planned as they are needed. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "millrace/base/mutex.h"
+#include "millrace/core/pool.h"
+#include "millrace/exec/pass_plan.h"
+#include "millrace/lanes/chunks.h"
+#include "millrace/lanes/manifest.h"
+#include "millrace/ops/library.h"
+#include "millrace/ops/source.h"
+
+namespace millrace::exec {
+
+struct BranchOptions {
+  std::string name;                   // Of the operator.
+  std::optional<int64_t> turns = {};  // None: without end.
+  bool repeats = false;               // Rows of later turns are other rows.
+};
+
+class BranchSource final : public ops::Source {
+ public:
+  using PlanTurn = std::function<absl::StatusOr<PassPlan>(int64_t turn)>;
+
+  BranchSource(BranchOptions options, PlanTurn plan_turn, const ops::Library& library,
+               core::Pool& pool);
+
+  // Plans the first turns.
+  absl::StatusOr<lanes::Manifest> List() override;
+
+  bool waits() const override;
+  absl::StatusOr<std::unique_ptr<ops::Reader>> Open(
+      const lanes::RowRange& rows) const override;
+
+  // Plans more turns, about as many as there are; false when there are no more.
+  absl::StatusOr<bool> Grow();
+
+  // Plans all turns. An error when there is no end of them.
+  absl::Status GrowToEnd();
+
+  // The splits of the turns planned so far.
+  lanes::Manifest manifest() const;
+
+ private:
+  struct Turn {
+    std::shared_ptr<PassPlan> plan;
+    int64_t first_split = 0;
+    int64_t splits = 0;
+    bool whole = false;  // All lanes are one split: batches go on from lane to lane.
+  };
+
+  bool AllPlanned() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status PlanNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  lanes::Split SplitOf(const Turn& turn, int64_t number, int64_t lane) const;
+
+  const BranchOptions options_;
+  const PlanTurn plan_turn_;
+  const ops::Library& library_;
+  core::Pool& pool_;
+  mutable base::Mutex mutex_;
+  std::vector<Turn> turns_ ABSL_GUARDED_BY(mutex_);
+  lanes::Manifest manifest_ ABSL_GUARDED_BY(mutex_);
+  bool nothing_ ABSL_GUARDED_BY(mutex_) = false;  // The first turn has no rows.
+};
+
+// The epoch that a turn of a repeat is seeded with; that of the first is the pass's.
+uint64_t EpochOfTurn(uint64_t epoch, int64_t turn);
+
+}  // namespace millrace::exec

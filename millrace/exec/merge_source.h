@@ -1,0 +1,39 @@
+// The source that zip and mix are: their inputs, each in its own logical order, made
+// one stream by a merger. It is one split, since which rows meet is known only by
+// counting from the start.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "millrace/core/pool.h"
+#include "millrace/exec/pass_plan.h"
+#include "millrace/ir/pipeline.h"
+#include "millrace/lanes/chunks.h"
+#include "millrace/lanes/manifest.h"
+#include "millrace/ops/library.h"
+#include "millrace/ops/source.h"
+
+namespace millrace::exec {
+
+class MergeSource final : public ops::Source {
+ public:
+  // Requires: library and pool outlive it.
+  MergeSource(ir::Pipeline node, std::vector<PassPlan> inputs,
+              const ops::Library& library, core::Pool& pool);
+
+  absl::StatusOr<lanes::Manifest> List() override;
+  bool waits() const override;
+  absl::StatusOr<std::unique_ptr<ops::Reader>> Open(
+      const lanes::RowRange& rows) const override;
+
+ private:
+  const ir::Pipeline node_;
+  const std::vector<PassPlan> inputs_;
+  const ops::Library& library_;
+  core::Pool& pool_;
+};
+
+}  // namespace millrace::exec

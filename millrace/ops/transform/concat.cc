@@ -1,0 +1,51 @@
+// Concat: the rows of one input, then those of the next.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+#include "millrace/base/text.h"
+#include "millrace/core/shape.h"
+#include "millrace/core/spec.h"
+#include "millrace/ir/operator.h"
+#include "millrace/ops/define.h"
+#include "millrace/ops/transform/one_spec.h"
+
+namespace millrace::ops {
+namespace {
+
+struct ConcatArgs {};
+
+ir::Cardinality Sum(absl::Span<const ir::Cardinality> inputs) {
+  int64_t rows = 0;
+  for (const ir::Cardinality& input : inputs) {
+    if (!input.known()) return input;
+    if (__builtin_add_overflow(rows, input.rows(), &rows)) {
+      return ir::Cardinality::Unknown();
+    }
+  }
+  return ir::Cardinality::Known(rows);
+}
+
+}  // namespace
+
+OperatorDef ConcatDef() {
+  return Define<ByLanes, ConcatArgs>("concat")
+      .Doc(
+          "Gives the rows of the first input, then those of the next. All must have "
+          "the "
+          "same fields, of the same types.")
+      .Traits(
+          {.order_sensitive = true, .changes_cardinality = true, .concatenates = true})
+      .InferAll(2, [](const ConcatArgs&,
+                      absl::Span<const core::Spec> inputs) { return OneSpec(inputs); })
+      .CountAll([](const ConcatArgs&, absl::Span<const ir::Cardinality> inputs) {
+        return Sum(inputs);
+      });
+}
+
+}  // namespace millrace::ops
