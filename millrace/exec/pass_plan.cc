@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,61 @@ bool KeepsCount(const ir::Pipeline& node) {
   return !traits.changes_cardinality && !traits.batching;
 }
 
+// "take (%2)", as the text form and errors have it.
+std::string NameAt(const std::vector<ir::Pipeline>& nodes, int place) {
+  return base::StrCat(nodes[place].name(), " (%", place, ")");
+}
+
+// Why a positional operator does not know its rows' places: because of an earlier one
+// that does not say how many rows it gives.
+std::string PlacesNotKnown(const std::vector<ir::Pipeline>& nodes, int place,
+                           int uncounted) {
+  const std::string why =
+      uncounted == 0
+          ? " does not know its rows before it reads them; count them once with "
+            "`millrace data index`"
+          : base::StrCat(" in front of it changes how many there are; put ",
+                         nodes[place].name(), " in front of ", nodes[uncounted].name(),
+                         ", where that serves");
+  return base::StrCat(NameAt(nodes, place), " goes by a row's place in the pass, and ",
+                      NameAt(nodes, uncounted), why);
+}
+
+// Why an operator looks at more rows than those of one lane, and what to do about it;
+// empty when none does. `counted`: the source knows its rows.
+std::string LooksAcrossLanes(const std::vector<ir::Pipeline>& nodes, bool counted) {
+  constexpr int kNone = -1;
+  int uncounted = counted ? kNone : 0;  // The first place that rows are not known of.
+  for (int place = 1; place < static_cast<int>(nodes.size()); ++place) {
+    const ir::OperatorTraits& traits = nodes[place].schema().traits;
+    if (traits.across_lanes) {
+      return base::StrCat(NameAt(nodes, place), " looks at the rows of all lanes");
+    }
+    if (traits.positional && uncounted != kNone) {
+      return PlacesNotKnown(nodes, place, uncounted);
+    }
+    const bool keeps_known = traits.positional || KeepsCount(nodes[place]);
+    if (uncounted == kNone && !keeps_known) uncounted = place;
+  }
+  return "";
+}
+
+// The same for operators behind the last batching one, where lanes are already joined.
+std::string MixesBatches(const std::vector<ir::Pipeline>& nodes) {
+  const int batching = LastBatching(nodes);
+  if (batching < 0 || JoinPlace(nodes, batching) == batching) return "";
+  const auto mixes =
+      std::find_if_not(nodes.begin() + batching + 1, nodes.end(), IsRowWise);
+  return base::StrCat(NameAt(nodes, static_cast<int>(mixes - nodes.begin())),
+                      " looks at more than one batch of ", NameAt(nodes, batching),
+                      "; put it in front of that, where that serves");
+}
+
+std::string OneLaneReason(const std::vector<ir::Pipeline>& nodes, bool counted) {
+  std::string reason = LooksAcrossLanes(nodes, counted);
+  return reason.empty() ? MixesBatches(nodes) : reason;
+}
+
 // Draws need identities, and so do rows without fields: a batch of them would not know
 // how many it holds.
 bool NeedsIds(const ir::Pipeline& node) {
@@ -129,14 +185,8 @@ lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted)
       facts.shuffle_window =
           std::max(facts.shuffle_window, Times(window, rows_per_row));
     }
-    facts.one_lane =
-        facts.one_lane || traits.across_lanes || (traits.positional && !counted);
-    counted = counted && (traits.positional || KeepsCount(node));
   }
-  const int last_batching = LastBatching(nodes);
-  const bool mixes_batches =
-      last_batching >= 0 && JoinPlace(nodes, last_batching) != last_batching;
-  facts.one_lane = facts.one_lane || mixes_batches;
+  facts.one_lane_reason = OneLaneReason(nodes, counted);
   return facts;
 }
 
@@ -168,10 +218,9 @@ absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
   if (!manifest.counted() || began_without_counts) {
     manifest = lanes::WithoutCounts(std::move(manifest));
   }
+  lanes::CutFacts facts = CutFactsOf(written, manifest.counted());
   const lanes::CutRecord cut =
-      options.cut
-          ? *options.cut
-          : TRY(lanes::DecideCut(manifest, CutFactsOf(written, manifest.counted())));
+      options.cut ? *options.cut : TRY(lanes::DecideCut(manifest, facts));
   lanes::LaneList lanes =
       TRY(lanes::LaneList::Cut(manifest, cut, ChunkKeyOf(written, options)));
   PassPlan plan = {.nodes = std::move(nodes),
@@ -179,7 +228,8 @@ absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
                    .manifest = std::move(manifest),
                    .cut = cut,
                    .lanes = std::move(lanes),
-                   .with_ids = with_ids};
+                   .with_ids = with_ids,
+                   .one_lane_reason = std::move(facts.one_lane_reason)};
   plan.last_batching = LastBatching(plan.nodes);
   plan.join = JoinPlace(plan.nodes, plan.last_batching);
   CountLanes(plan);

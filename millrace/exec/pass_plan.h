@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -48,6 +49,9 @@ struct PassPlan {
   // The rows that come to the joining place from each lane; lanes::kRowsMax where that
   // is not known.
   std::vector<int64_t> joined_rows = {};
+
+  // Why there is one lane, in words for people; empty where there may be many.
+  std::string one_lane_reason = {};
 
   // Of positional operators, by place: the rows that come before each lane.
   std::map<int, std::vector<int64_t>> first_rows = {};
