@@ -23,6 +23,7 @@
 #include "millrace/cli/run_pass.h"
 #include "millrace/cli/verb.h"
 #include "millrace/core/block.h"
+#include "millrace/exec/explain_lanes.h"
 #include "millrace/exec/sequential_runner.h"
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/literal.h"
@@ -77,8 +78,7 @@ absl::Status ShowNumbers() {
   Title("4. It runs lane by lane; the same rows come out on any machine:");
   exec::SequentialRunner runner =
       TRY(exec::SequentialRunner::Open(rewritten, library, {.seed = 1}));
-  std::cout << "  " << runner.plan().lanes.size() << " lanes of about "
-            << runner.plan().cut.lane_rows << " rows\n";
+  std::cout << "  " << exec::ExplainLanes(runner.plan()) << "\n";
   for (int i = 0; i < kBatchesShown; ++i) {
     const std::optional<core::Block> batch = TRY(runner.Next());
     if (batch) std::cout << "  " << batch->ToString() << "\n";

@@ -55,15 +55,14 @@ absl::StatusOr<lanes::Manifest> BranchSource::List() {
   return manifest_;
 }
 
-absl::StatusOr<bool> BranchSource::Grow() {
+absl::Status BranchSource::Grow() {
   const base::MutexLock lock(&mutex_);
-  const int64_t had = std::ssize(manifest_.splits);
-  const int64_t wanted = 2 * std::max(had, kFirstSplits);
+  const int64_t wanted = 2 * std::max(std::ssize(manifest_.splits), kFirstSplits);
   for (int64_t turn = 0; turn < kTurnsPerGrowth && !AllPlanned(); ++turn) {
     TRY(PlanNext());
     if (std::ssize(manifest_.splits) >= wanted) break;
   }
-  return std::ssize(manifest_.splits) > had;
+  return absl::OkStatus();
 }
 
 absl::Status BranchSource::GrowToEnd() {

@@ -44,8 +44,8 @@ class BranchSource final : public ops::Source {
   absl::StatusOr<std::unique_ptr<ops::Reader>> Open(
       const lanes::RowRange& rows) const override;
 
-  // Plans more turns, about as many as there are; false when there are no more.
-  absl::StatusOr<bool> Grow();
+  // Plans more turns, about as many as there are, where there are more.
+  absl::Status Grow();
 
   // Plans all turns. An error when there is no end of them.
   absl::Status GrowToEnd();

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -20,6 +22,7 @@
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/random_pipeline_test.h"
 #include "millrace/exec/runs_test.h"
+#include "millrace/exec/sequential_runner.h"
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
@@ -138,16 +141,85 @@ TEST_P(ConformanceTest, AStateTakenAnywhereGoesOnFromThere) {
   EXPECT_EQ(taken, total);
 }
 
+// Rewrites to leave out: none, and each.
+std::vector<std::vector<std::string>> Choices() {
+  std::vector<std::vector<std::string>> choices = {{}};
+  for (const rewrite::Pass& pass : rewrite::AllPasses()) choices.push_back({pass.name});
+  return choices;
+}
+
 TEST_P(ConformanceTest, EveryRewriteKeepsEveryRow) {
   const core::Block plain = Joined(Run(pipeline_));
   const ir::Catalog& catalog = ops::DefaultLibrary().catalog();
-  std::vector<std::vector<std::string>> choices = {{}};
-  for (const rewrite::Pass& pass : rewrite::AllPasses()) choices.push_back({pass.name});
-  for (const std::vector<std::string>& off : choices) {
+  for (const std::vector<std::string>& off : Choices()) {
     const rewrite::Rewritten rewritten =
         *rewrite::Rewrite(pipeline_, catalog, {.off = off});
     EXPECT_TRUE(core::SameRows(plain, Joined(Run(rewritten))))
         << rewrite::Explain(rewritten);
+  }
+}
+
+// How a pass ended, and what it gave before.
+struct Ending {
+  std::vector<core::Block> blocks = {};
+  absl::Status status = {};
+
+  // The error, but for the operator's place, which is another after a rewrite.
+  std::string Error() const {
+    return std::regex_replace(status.ToString(), std::regex(R"( \(%\d+\))"), "");
+  }
+};
+
+template <typename Pass>
+Ending RunToItsEnd(Pass& pass) {
+  Ending ending;
+  while (true) {
+    absl::StatusOr<std::optional<core::Block>> block = pass.Next();
+    if (!block.ok()) ending.status = block.status();
+    if (!block.ok() || !block->has_value()) return ending;
+    ending.blocks.push_back(**std::move(block));
+  }
+}
+
+Ending RunToItsEnd(const rewrite::Rewritten& pipeline, const PassOptions& options) {
+  SequentialRunner runner =
+      *SequentialRunner::Open(pipeline, ops::DefaultLibrary(), options);
+  return RunToItsEnd(runner);
+}
+
+// A pipeline of which some rows may fail.
+ir::Pipeline DrawnToFail(int seed) {
+  const base::Generator draw(base::RandomKey(seed, 1, 0), {});
+  return MustParse(RandomPipeline(draw, true).Text());
+}
+
+TEST_P(ConformanceTest, EveryRewriteKeepsEveryError) {
+  const ir::Pipeline pipeline = DrawnToFail(GetParam());
+  const Ending plain = RunToItsEnd(rewrite::Unchanged(pipeline), options_);
+  for (const std::vector<std::string>& off : Choices()) {
+    const rewrite::Rewritten rewritten =
+        *rewrite::Rewrite(pipeline, ops::DefaultLibrary().catalog(), {.off = off});
+    const Ending ending = RunToItsEnd(rewritten, options_);
+    EXPECT_EQ(ending.Error(), plain.Error()) << rewrite::Explain(rewritten);
+    EXPECT_TRUE(core::SameRows(Joined(plain.blocks), Joined(ending.blocks)))
+        << rewrite::Explain(rewritten);
+  }
+}
+
+// It cuts rows into other blocks, so that other rows come before the error.
+TEST_P(ConformanceTest, TheEngineFailsWhereThePlainRunFails) {
+  const ir::Pipeline pipeline = DrawnToFail(GetParam());
+  const Ending plain = RunToItsEnd(rewrite::Unchanged(pipeline), options_);
+  const rewrite::Rewritten rewritten =
+      *rewrite::Rewrite(pipeline, ops::DefaultLibrary().catalog());
+  Engine engine({.threads = 2});
+  for (const rewrite::Rewritten& either : {rewrite::Unchanged(pipeline), rewritten}) {
+    const auto iterator = *engine.Open(either, ops::DefaultLibrary(), options_);
+    const Ending ending = RunToItsEnd(*iterator);
+    EXPECT_EQ(ending.status.code(), plain.status.code()) << rewrite::Explain(either);
+    if (!plain.status.ok()) continue;
+    EXPECT_TRUE(core::SameRows(Joined(plain.blocks), Joined(ending.blocks)))
+        << rewrite::Explain(either);
   }
 }
 

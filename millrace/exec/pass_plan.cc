@@ -79,6 +79,62 @@ bool KeepsCount(const ir::Pipeline& node) {
   return !traits.changes_cardinality && !traits.batching;
 }
 
+// "take (%2)", as the text form and errors have it.
+std::string NameAt(const std::vector<ir::Pipeline>& nodes, int place) {
+  const auto number = std::ssize(nodes[place].Nodes()) - 1;
+  return base::StrCat(nodes[place].name(), " (%", number, ")");
+}
+
+// Why a positional operator does not know its rows' places: because of an earlier one
+// that does not say how many rows it gives.
+std::string PlacesNotKnown(const std::vector<ir::Pipeline>& nodes, int place,
+                           int uncounted) {
+  const std::string why =
+      uncounted == 0
+          ? " does not know its rows before it reads them; count them once with "
+            "`millrace data index`"
+          : base::StrCat(" in front of it changes how many there are; put ",
+                         nodes[place].name(), " in front of ", nodes[uncounted].name(),
+                         ", where that serves");
+  return base::StrCat(NameAt(nodes, place), " goes by a row's place in the pass, and ",
+                      NameAt(nodes, uncounted), why);
+}
+
+// Why an operator looks at more rows than those of one lane, and what to do about it;
+// empty when none does. `counted`: the source knows its rows.
+std::string LooksAcrossLanes(const std::vector<ir::Pipeline>& nodes, bool counted) {
+  constexpr int kNone = -1;
+  int uncounted = counted ? kNone : 0;  // The first place that rows are not known of.
+  for (int place = 1; place < static_cast<int>(nodes.size()); ++place) {
+    const ir::OperatorTraits& traits = nodes[place].schema().traits;
+    if (traits.across_lanes) {
+      return base::StrCat(NameAt(nodes, place), " looks at the rows of all lanes");
+    }
+    if (traits.positional && uncounted != kNone) {
+      return PlacesNotKnown(nodes, place, uncounted);
+    }
+    const bool keeps_known = traits.positional || KeepsCount(nodes[place]);
+    if (uncounted == kNone && !keeps_known) uncounted = place;
+  }
+  return "";
+}
+
+// The same for operators behind the last batching one, where lanes are already joined.
+std::string MixesBatches(const std::vector<ir::Pipeline>& nodes) {
+  const int batching = LastBatching(nodes);
+  if (batching < 0 || JoinPlace(nodes, batching) == batching) return "";
+  const auto mixes =
+      std::find_if_not(nodes.begin() + batching + 1, nodes.end(), IsRowWise);
+  return base::StrCat(NameAt(nodes, static_cast<int>(mixes - nodes.begin())),
+                      " looks at more than one batch of ", NameAt(nodes, batching),
+                      "; put it in front of that, where that serves");
+}
+
+std::string OneLaneReason(const std::vector<ir::Pipeline>& nodes, bool counted) {
+  std::string reason = LooksAcrossLanes(nodes, counted);
+  return reason.empty() ? MixesBatches(nodes) : reason;
+}
+
 // Draws need identities, and so do rows without fields: a batch of them would not know
 // how many it holds.
 bool NeedsIds(const ir::Pipeline& node) {
@@ -151,14 +207,8 @@ lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted)
       facts.shuffle_window =
           std::max(facts.shuffle_window, Times(window, rows_per_row));
     }
-    facts.one_lane =
-        facts.one_lane || traits.across_lanes || (traits.positional && !counted);
-    counted = counted && (traits.positional || KeepsCount(node));
   }
-  const int last_batching = LastBatching(nodes);
-  const bool mixes_batches =
-      last_batching >= 0 && JoinPlace(nodes, last_batching) != last_batching;
-  facts.one_lane = facts.one_lane || mixes_batches;
+  facts.one_lane_reason = OneLaneReason(nodes, counted);
   return facts;
 }
 
@@ -172,11 +222,13 @@ std::string PassPlan::NameOf(int place) const {
 
 absl::StatusOr<bool> PassPlan::Grow() {
   if (growing == nullptr) return false;
-  if (GivesAll(*this) || !TRY(growing->Grow())) {
+  if (!GivesAll(*this)) TRY(growing->Grow());
+  lanes::Manifest grown = growing->manifest();
+  if (GivesAll(*this) || grown.splits.size() == manifest.splits.size()) {
     growing = nullptr;
     return false;
   }
-  manifest = growing->manifest();
+  manifest = std::move(grown);
   lanes = TRY(lanes::LaneList::Cut(manifest, cut, base::RandomKey(0, 0, 0)));
   CountLanes(*this);
   return true;
@@ -231,7 +283,8 @@ class Planner : public std::enable_shared_from_this<Planner> {
                      .manifest = listed.manifest,
                      .cut = listed.cut,
                      .lanes = std::move(lanes),
-                     .epoch = epoch});
+                     .epoch = epoch,
+                     .one_lane_reason = listed.one_lane_reason});
   }
 
   // What is known of the sources, in the order of the text form.
@@ -264,6 +317,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
     std::shared_ptr<ops::Source> source;
     lanes::Manifest manifest;
     lanes::CutRecord cut;
+    std::string one_lane_reason;
   };
 
   // Two chains with the same head, as written and as run.
@@ -292,6 +346,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
     const lanes::CutFacts facts =
         With(CutFactsOf(written, listed.manifest.counted()), behind);
     listed.cut = recorded ? *recorded : TRY(lanes::DecideCut(listed.manifest, facts));
+    listed.one_lane_reason = facts.one_lane_reason;
     return listed_.emplace(KeyOf(node), std::move(listed)).first->second;
   }
 
@@ -332,10 +387,13 @@ class Planner : public std::enable_shared_from_this<Planner> {
     }
     lanes::Manifest manifest = TRY(source->List());
     if (!manifest.counted()) manifest = lanes::WithoutCounts(std::move(manifest));
-    const std::vector<ir::Pipeline> behind(chains.written.begin() + 1,
-                                           chains.written.end());
-    const lanes::CutRecord cut =
-        CutOfBranches(CutFactsOf(behind, manifest.counted()), manifest);
+    std::string one_lane =
+        CutFactsOf(chains.written, manifest.counted()).one_lane_reason;
+    const lanes::CutRecord cut = CutOfBranches(!one_lane.empty(), manifest);
+    if (traits.merges && one_lane.empty()) {
+      one_lane =
+          base::StrCat(head.name(), " counts the rows of its inputs from the start");
+    }
     if (branches != nullptr && cut.lane_rows > 1) TRY(branches->GrowToEnd());
     if (branches != nullptr) manifest = branches->manifest();
     lanes::LaneList lanes =
@@ -347,16 +405,17 @@ class Planner : public std::enable_shared_from_this<Planner> {
                      .cut = cut,
                      .lanes = std::move(lanes),
                      .epoch = epoch,
-                     .growing = std::move(branches)});
+                     .one_lane_reason = std::move(one_lane),
+                     .growing = traits.repeats ? branches : nullptr});
   }
 
   // A lane of the input is a lane, or all of them are one. They stay in their order: a
   // shuffle behind mixes its window.
-  static lanes::CutRecord CutOfBranches(const lanes::CutFacts& facts,
+  static lanes::CutRecord CutOfBranches(bool one_lane,
                                         const lanes::Manifest& manifest) {
     return {.counted = manifest.counted(),
-            .lane_rows = facts.one_lane ? lanes::kRowsMax : 1,
-            .lane_bytes = facts.one_lane ? lanes::kSourceBytesMax : base::Bytes(1)};
+            .lane_rows = one_lane ? lanes::kRowsMax : 1,
+            .lane_bytes = one_lane ? lanes::kSourceBytesMax : base::Bytes(1)};
   }
 
   std::vector<Branch> BranchesOf(const Chains& chains, bool with_behind) const {

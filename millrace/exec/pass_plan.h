@@ -58,6 +58,9 @@ struct PassPlan {
   // is not known.
   std::vector<int64_t> joined_rows = {};
 
+  // Why there is one lane, in words for people; empty where there may be many.
+  std::string one_lane_reason = {};
+
   // Of positional operators, by place: the rows that come before each lane.
   std::map<int, std::vector<int64_t>> first_rows = {};
 

@@ -3,19 +3,28 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "millrace/base/random.h"
 #include "millrace/exec/runs_test.h"
+#include "millrace/ir/catalog.h"
+#include "millrace/ir/operator.h"
+#include "millrace/ir/pipeline.h"
+#include "millrace/ir/text.h"
 #include "millrace/lanes/cutting.h"
 #include "millrace/ops/library.h"
 #include "millrace/rewrite/rewrite.h"
 
 namespace millrace::exec {
 namespace {
+
+using ::testing::StartsWith;
 
 lanes::CutFacts FactsOf(std::string_view text) {
   return CutFactsOf(MustParse(text).Nodes(), true);
@@ -40,6 +49,41 @@ TEST(PassPlanTest, CountsAShuffleWindowInRowsOfTheSource) {
 TEST(PassPlanTest, KnowsThatAFilterChangesCounts) {
   EXPECT_TRUE(
       FactsOf("%0 = range(stop=9) %1 = filter(%0, predicate={true})").counts_change);
+}
+
+TEST(PassPlanTest, SaysWhichOperatorMakesItOneLane) {
+  const std::string filtered =
+      "%0 = range(stop=9) %1 = filter(%0, predicate={.value > 2}) ";
+  EXPECT_EQ(FactsOf(filtered).one_lane_reason, "");
+  EXPECT_THAT(FactsOf(filtered + "%2 = skip(%1, count=3)").one_lane_reason,
+              StartsWith("skip (%2) goes by a row's place"));
+  const std::string batched = "%0 = range(stop=9) %1 = batch(%0, size=2) ";
+  EXPECT_EQ(FactsOf(batched).one_lane_reason, "");
+  EXPECT_THAT(FactsOf(batched + "%2 = shuffle(%1, window=3)").one_lane_reason,
+              StartsWith("shuffle (%2) looks at more than one batch"));
+}
+
+TEST(PassPlanTest, ASourceThatIsNotCountedHasNoPlaces) {
+  const std::vector<ir::Pipeline> nodes =
+      MustParse("%0 = range(stop=9) %1 = take(%0, count=3)").Nodes();
+  EXPECT_EQ(CutFactsOf(nodes, true).one_lane_reason, "");
+  EXPECT_THAT(CutFactsOf(nodes, false).one_lane_reason,
+              StartsWith("take (%1) goes by a row's place in the pass, and range (%0) "
+                         "does not know its rows"));
+}
+
+TEST(PassPlanTest, AnOperatorThatLooksAtAllRowsMakesItOneLane) {
+  const ir::Catalog& known = ops::DefaultLibrary().catalog();
+  ir::OperatorSchema scan = **known.FindOperator("map");
+  scan.name = "scan";
+  scan.traits = {.across_lanes = true};
+  ir::Catalog catalog;
+  catalog.Add(**known.FindOperator("range"));
+  catalog.Add(std::move(scan));
+  const ir::Pipeline pipeline =
+      *ir::Parse("%0 = range(stop=9) %1 = scan(%0, function={x: 1})", {}, catalog);
+  EXPECT_EQ(CutFactsOf(pipeline.Nodes(), true).one_lane_reason,
+            "scan (%1) looks at the rows of all lanes");
 }
 
 TEST(PassPlanTest, AbsurdSizesAreAnErrorNotAWrap) {

@@ -111,6 +111,7 @@ class PassRun::Lane final : public Sink {
     for (const auto& stage : std::ranges::reverse_view(stages_)) {
       if (!stage->Claim(pass_.place_.memory, first, task)) continue;
       task.stage = stage.get();
+      ++running_;
       return true;
     }
     return false;
@@ -120,7 +121,19 @@ class PassRun::Lane final : public Sink {
     StageRun& reading = *stages_.front();
     if (!reading.ClaimFetch(pass_.place_.memory, first, task)) return false;
     task.stage = &reading;
+    ++running_;
     return true;
+  }
+
+  bool Owns(const StageRun* stage) const {
+    return std::ranges::any_of(stages_,
+                               [&](const auto& own) { return own.get() == stage; });
+  }
+
+  void Complete(Task task) {
+    --running_;
+    StageRun* const stage = task.stage;
+    stage->Complete(std::move(task));
   }
 
   bool HasWork() const {
@@ -132,7 +145,8 @@ class PassRun::Lane final : public Sink {
 
   ItemQueue& ready() { return ready_; }
 
-  bool ended() const { return ended_; }
+  // After an error the lane has ended, but tasks of it may still run.
+  bool ended() const { return ended_ && running_ == 0; }
 
   bool failed() const { return failed_; }
 
@@ -211,6 +225,7 @@ class PassRun::Lane final : public Sink {
   std::vector<std::unique_ptr<StageRun>> stages_;
   InOrderStage* joining_ = nullptr;
   ItemQueue ready_;
+  int running_ = 0;  // Tasks.
   bool ended_ = false;
   bool failed_ = false;
 };
@@ -263,8 +278,10 @@ bool PassRun::HasFetch() const {
 
 void PassRun::Complete(Task task) {
   --running_;
-  StageRun* const stage = task.stage;
-  stage->Complete(std::move(task));
+  const auto lane = std::ranges::find_if(
+      open_, [&](const auto& open) { return open->Owns(task.stage); });
+  CHECK(lane != open_.end()) << "a lane was dropped while a task of it ran";
+  (*lane)->Complete(std::move(task));
   DropEndedLanes();
 }
 

@@ -200,6 +200,20 @@ TEST(PassRunTest, TheFirstErrorInTheOrderOfRowsIsTheOneThatCounts) {
   }
 }
 
+// An error ends its lane for the reader, but threads still work on rows behind it.
+TEST(PassRunTest, ALaneThatFailedStaysWhileTasksOfItRun) {
+  const std::string text =
+      "%0 = range(stop=9000)\n%1 = map(%0, function={x: 1 // (.value - 3)})\n"
+      "%2 = batch(%1, size=500)";
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    SimulatedPass pass(text, seed, kPlenty);
+    absl::StatusOr<std::optional<core::Block>> block = pass.Next();
+    while (block.ok() && block->has_value()) block = pass.Next();
+    EXPECT_THAT(block.status().message(), HasSubstr("division by zero")) << seed;
+    EXPECT_EQ(pass.Next().status(), block.status());
+  }
+}
+
 TEST(PassRunTest, WhatIsLeftFollowsWhatWasTaken) {
   SimulatedPass pass("%0 = range(stop=1000)\n%1 = batch(%0, size=100)", 1, kPlenty);
   const auto rows_left = [&] {

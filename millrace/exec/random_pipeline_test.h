@@ -1,6 +1,7 @@
 // For tests: draws pipelines over the whole catalog, as text. The same generator gives
 // the same pipeline. Rows have integer fields; some are computed, drawn, filtered,
-// shuffled and batched, in any order that has a meaning.
+// shuffled and batched, in any order that has a meaning. Every exact rewrite but those
+// of images has something to do in some of them.
 #pragma once
 
 #include <array>
@@ -24,7 +25,9 @@ struct InOrder : std::string {
 
 class RandomPipeline {
  public:
-  explicit RandomPipeline(base::Generator generator) : draw_(generator) {}
+  // `fails`: one of the operators divides by zero on some rows, if they come to it.
+  explicit RandomPipeline(base::Generator generator, bool fails = false)
+      : draw_(generator), fails_(fails) {}
 
   // Gives a pipeline's text.
   std::string Text() {
@@ -32,7 +35,11 @@ class RandomPipeline {
                 ", step=", Number(1, 4), ")"});
     fields_ = {"value"};
     const int64_t operators = Number(0, 8);
-    for (int64_t i = 0; i < operators; ++i) AddOperator();
+    const int64_t fails_at = fails_ ? Number(0, operators + 1) : -1;
+    for (int64_t i = 0; i <= operators; ++i) {
+      if (i == fails_at) AddFailingAmongFilters();
+      if (i < operators) AddOperator();
+    }
     return text_;
   }
 
@@ -49,8 +56,8 @@ class RandomPipeline {
   std::string Input() const { return InOrder{"%", nodes_ - 1}; }
 
   void AddOperator() {
-    switch (Number(0, 10)) {
-      case 9:
+    switch (Number(0, 13)) {
+      case 12:
         return AddBranches();
       case 0:
       case 1:
@@ -67,6 +74,11 @@ class RandomPipeline {
         return AddByPlace();
       case 7:
         return AddFields();
+      case 8:
+      case 9:
+        return AddPlainMap();
+      case 10:
+        return AddPlainFilters();
       default:  // One that changes nothing.
         return Number(0, 2) == 0
                    ? Add(InOrder{"filter(", Input(), ", predicate={true})"})
@@ -99,6 +111,44 @@ class RandomPipeline {
     Add(InOrder{"rename(", Input(), ", from=[\"value\"], to=[\"", field, "\"])"});
     Add(InOrder{"zip(", input, ", ", Input(), ")"});
     fields_.push_back(field);
+  }
+
+  // Cannot fail, passes all fields on, and computes something from no row.
+  void AddPlainMap() {
+    const std::string name = InOrder{"p", nodes_};
+    Add(InOrder{"map(", Input(), ", function={", Identity(), ", ", name, ": ", Field(),
+                " * (", Number(-9, 9), " + ", Number(-9, 9), ")})"});
+    fields_.push_back(name);
+  }
+
+  // Cannot fail; often two, one after the other.
+  void AddPlainFilters() {
+    const int64_t count = Number(1, 3);
+    for (int64_t i = 0; i < count; ++i) {
+      Add(InOrder{"filter(", Input(), ", predicate={sum(", Field(),
+                  Number(0, 2) == 0 ? ") < " : ") > ", Number(0, 600), "})"});
+    }
+  }
+
+  // Filters around it leave rows out that would fail, or do not see those that do.
+  void AddFailingAmongFilters() {
+    if (Number(0, 2) == 0) AddPlainMap();
+    if (Number(0, 2) == 0) AddPlainFilters();
+    AddFailing();
+    if (Number(0, 2) == 0) AddPlainFilters();
+  }
+
+  void AddFailing() {
+    const std::string quotient =
+        InOrder{"100 // (", Field(), " % ", Number(4, 200), " - 3)"};
+    if (Number(0, 2) == 0) {
+      return Add(
+          InOrder{"filter(", Input(), ", predicate={sum(", quotient, ") != 33})"});
+    }
+    const std::string name = InOrder{"e", nodes_};
+    Add(InOrder{"map(", Input(), ", function={", Identity(), ", ", name, ": ", quotient,
+                "})"});
+    fields_.push_back(name);
   }
 
   void AddByPlace() {
@@ -191,6 +241,7 @@ class RandomPipeline {
   }
 
   base::Generator draw_;
+  bool fails_;
   std::string text_;
   std::vector<std::string> fields_;
   int nodes_ = 0;

@@ -72,7 +72,7 @@ int64_t TargetRows(int64_t source_rows, base::Bytes source_bytes,
 // Bytes per lane where rows are not known. A shuffle window in bytes is not known
 // either, so lanes are as long as they may be where there is one.
 base::Bytes TargetBytes(base::Bytes source_bytes, const CutFacts& facts) {
-  if (facts.one_lane) return kSourceBytesMax;
+  if (!facts.one_lane_reason.empty()) return kSourceBytesMax;
   if (facts.shuffle_window > 0) return kLaneBytesLeast;
   const int64_t share = DivideUp(source_bytes.count(), kLanesWanted);
   return base::Bytes(std::clamp<int64_t>(share, 1, kLaneBytesLeast.count()));
@@ -121,7 +121,7 @@ absl::StatusOr<CutRecord> DecideCut(const Manifest& manifest, const CutFacts& fa
   record.shuffled = facts.shuffled;
   record.chunk = ChooseChunkRule(manifest);
   record.lane_rows = TargetRows(manifest.total_rows(), manifest.total_bytes(), facts);
-  if (facts.one_lane) {
+  if (!facts.one_lane_reason.empty()) {
     record.lane_rows = kRowsMax;
     return record;
   }

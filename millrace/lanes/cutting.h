@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <iterator>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -33,7 +34,9 @@ struct CutFacts {
   int64_t buckets = 0;         // Of `bucket`; 0: none.
   bool shuffled = false;       // The user shuffles: chunks are permuted.
   bool counts_change = false;  // An operator changes the number of rows.
-  bool one_lane = false;       // An operator looks at more than a lane.
+
+  // Why the pass must be one lane, in words for people; empty: it need not.
+  std::string one_lane_reason = {};
 };
 
 // How the source is cut: decided once, recorded in the state.

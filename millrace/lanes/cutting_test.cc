@@ -222,9 +222,10 @@ TEST(CuttingTest, EverySplitWithoutCountsIsInOneLane) {
 
 TEST(CuttingTest, APassThatMustBeOneLaneIsOne) {
   const Manifest manifest = Uncounted(321, 5 << 20);
-  const CutRecord record = *DecideCut(manifest, {.one_lane = true});
+  const CutFacts facts = {.one_lane_reason = "scan (%1) looks at every row"};
+  const CutRecord record = *DecideCut(manifest, facts);
   EXPECT_EQ(LaneList::Cut(manifest, record, kKey)->size(), 1);
-  const CutRecord counted = *DecideCut(Range(1'000'000), {.one_lane = true});
+  const CutRecord counted = *DecideCut(Range(1'000'000), facts);
   EXPECT_EQ(LaneList::Cut(Range(1'000'000), counted, kKey)->size(), 1);
 }
 

@@ -24,4 +24,8 @@ std::vector<std::string> FailingResults(const ir::Expression& function) {
   return names;
 }
 
+bool CanFail(const ir::Expression& function) {
+  return !FailingResults(function).empty();
+}
+
 }  // namespace millrace::rewrite

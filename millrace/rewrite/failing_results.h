@@ -13,4 +13,7 @@ namespace millrace::rewrite {
 // Gives the names of the results of which any term can fail.
 std::vector<std::string> FailingResults(const ir::Expression& function);
 
+// Whether any of its results can.
+bool CanFail(const ir::Expression& function);
+
 }  // namespace millrace::rewrite

@@ -9,6 +9,7 @@
 #include "millrace/core/dtype.h"
 #include "millrace/core/shape.h"
 #include "millrace/core/spec.h"
+#include "millrace/ir/expression.h"
 #include "millrace/ir/text.h"
 #include "millrace/ops/library.h"
 
@@ -18,12 +19,15 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-std::vector<std::string> Failing(const std::string& function) {
+ir::Expression Parsed(const std::string& function) {
   const core::Spec rows({{"x", core::DType::kInt64, {}},
                          {"pair", core::DType::kInt64, {2}},
                          {"some", core::DType::kInt64, {core::kUnknownSize}}});
-  return FailingResults(
-      *ir::ParseExpression(function, rows, ops::DefaultLibrary().catalog()));
+  return *ir::ParseExpression(function, rows, ops::DefaultLibrary().catalog());
+}
+
+std::vector<std::string> Failing(const std::string& function) {
+  return FailingResults(Parsed(function));
 }
 
 TEST(FailingResultsTest, ArithmeticOnKnownShapesCannotFail) {
@@ -36,6 +40,13 @@ TEST(FailingResultsTest, DivisionOfIntegersCan) {
 
 TEST(FailingResultsTest, ShapesThatMayNotMeetCan) {
   EXPECT_THAT(Failing("{a: .some + .pair, b: .some + 1}"), ::testing::Contains("a"));
+}
+
+TEST(FailingResultsTest, AFunctionCanFailWhenAnyOfItsResultsCan) {
+  EXPECT_TRUE(CanFail(Parsed("{a: .x, b: .x // 2}")));
+  EXPECT_FALSE(CanFail(Parsed("{a: .x, b: .x * 2}")));
+  EXPECT_TRUE(CanFail(Parsed("{.x // 2 == 1}")));
+  EXPECT_FALSE(CanFail(Parsed("{.x * 2 == 1}")));
 }
 
 TEST(FailingResultsTest, WhatFailsDeepInsideCounts) {

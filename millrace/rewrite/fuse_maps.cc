@@ -24,19 +24,10 @@
 #include "millrace/ir/value.h"
 #include "millrace/rewrite/failing_results.h"
 #include "millrace/rewrite/pass.h"
+#include "millrace/rewrite/seed_of_both.h"
 
 namespace millrace::rewrite {
 namespace {
-
-// The seed that both draw with; nothing when they draw with different ones.
-std::optional<ir::Value> CommonSeed(const ir::Pipeline& first,
-                                    const ir::Pipeline& second) {
-  const ir::Value& of_first = first.arguments()["seed"];
-  const ir::Value& of_second = second.arguments()["seed"];
-  if (of_first == of_second || !MapFunction(second).IsRandom()) return of_first;
-  if (!MapFunction(first).IsRandom()) return of_second;
-  return std::nullopt;
-}
 
 // A result that nobody reads would vanish: that is sound only if computing it cannot
 // fail, or the rows that fail today would pass tomorrow.
@@ -96,7 +87,7 @@ bool TogetherTooLarge(const ir::Pipeline& first, const ir::Pipeline& second) {
 absl::StatusOr<std::optional<ir::Pipeline>> Fuse(const ir::Pipeline& first,
                                                  const ir::Pipeline& second,
                                                  const ir::Catalog& catalog) {
-  const std::optional<ir::Value> seed = CommonSeed(first, second);
+  const std::optional<ir::Value> seed = SeedOfBoth(first, second);
   if (!seed || DropsFailingResult(MapFunction(first), MapFunction(second)) ||
       TogetherTooLarge(first, second)) {
     return std::nullopt;

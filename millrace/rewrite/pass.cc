@@ -1,6 +1,9 @@
 #include "millrace/rewrite/pass.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -39,6 +42,33 @@ absl::StatusOr<ir::Pipeline> WithInputs(const ir::Pipeline& node,
 const ir::Expression& MapFunction(const ir::Pipeline& map) {
   CHECK_EQ(map.name(), "map");
   return *map.arguments()["function"].As<ir::Function>();
+}
+
+const ir::Expression& FilterCondition(const ir::Pipeline& filter) {
+  CHECK_EQ(filter.name(), "filter");
+  return *filter.arguments()["predicate"].As<ir::Function>();
+}
+
+std::optional<FunctionArgument> FunctionOf(const ir::Pipeline& node) {
+  for (const ir::Argument& argument : node.arguments().all()) {
+    const auto* function = argument.value.If<ir::Function>();
+    if (function != nullptr) return FunctionArgument{argument.name, *function};
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<ir::Pipeline> WithFunction(const ir::Pipeline& node,
+                                          ir::Expression function,
+                                          const ir::Catalog& catalog) {
+  const std::optional<FunctionArgument> argument = FunctionOf(node);
+  CHECK(argument.has_value()) << node.name();
+  ir::Arguments arguments = node.arguments();
+  arguments.Set(argument->name,
+                std::make_shared<const ir::Expression>(std::move(function)));
+  return ir::Pipeline::Make(
+      catalog, node.name(), arguments,
+      std::vector<ir::Pipeline>(node.inputs().begin(), node.inputs().end()),
+      node.call_number());
 }
 
 }  // namespace millrace::rewrite

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/expression.h"
 #include "millrace/ir/pipeline.h"
+#include "millrace/ir/value.h"
 
 namespace millrace::rewrite {
 
@@ -41,5 +43,22 @@ absl::StatusOr<ir::Pipeline> WithInputs(const ir::Pipeline& node,
 
 // The row function of a map. Requires: the node is one.
 const ir::Expression& MapFunction(const ir::Pipeline& map);
+
+// The condition of a filter. Requires: the node is one.
+const ir::Expression& FilterCondition(const ir::Pipeline& filter);
+
+// The function that an operator is given, under the argument's name.
+struct FunctionArgument {
+  std::string name;
+  ir::Function function;
+};
+
+// Finds an operator's function; nothing where it has none.
+std::optional<FunctionArgument> FunctionOf(const ir::Pipeline& node);
+
+// Gives an operator another function. Requires: it has one.
+absl::StatusOr<ir::Pipeline> WithFunction(const ir::Pipeline& node,
+                                          ir::Expression function,
+                                          const ir::Catalog& catalog);
 
 }  // namespace millrace::rewrite

@@ -12,6 +12,7 @@
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
+#include "millrace/ir/value.h"
 #include "millrace/ops/library.h"
 
 namespace millrace::rewrite {
@@ -58,6 +59,32 @@ TEST(PassTest, AnErrorOfTheRebuilderComesOut) {
 TEST(PassTest, FindsTheFunctionOfAMap) {
   const ir::Pipeline map = Parsed("%0 = range(stop=4) %1 = map(%0, function={x: 1})");
   EXPECT_EQ(MapFunction(map).results()[0].name, "x");
+}
+
+TEST(PassTest, FindsTheConditionOfAFilter) {
+  const ir::Pipeline filter =
+      Parsed("%0 = range(stop=4) %1 = filter(%0, predicate={.value > 3})");
+  EXPECT_THAT(FilterCondition(filter).FieldsRead(), ElementsAre("value"));
+}
+
+TEST(PassTest, FindsTheFunctionOfAnyOperatorThatHasOne) {
+  const ir::Pipeline filter =
+      Parsed("%0 = range(stop=4) %1 = filter(%0, predicate={.value > 3})");
+  EXPECT_EQ(FunctionOf(filter)->name, "predicate");
+  EXPECT_EQ(*FunctionOf(filter)->function, FilterCondition(filter));
+  EXPECT_FALSE(FunctionOf(filter.inputs()[0]).has_value());
+}
+
+TEST(PassTest, AnOperatorWithAnotherFunctionIsElseTheSame) {
+  const ir::Pipeline before =
+      Parsed("%0 = range(stop=4) %1 = filter(%0, predicate={.value > 3}, seed=7)");
+  const ir::Pipeline other =
+      Parsed("%0 = range(stop=4) %1 = filter(%0, predicate={.value < 3})");
+  const ir::Pipeline after =
+      *WithFunction(before, FilterCondition(other), ops::DefaultLibrary().catalog());
+  EXPECT_EQ(FilterCondition(after), FilterCondition(other));
+  EXPECT_EQ(after.arguments()["seed"], ir::Value(7));
+  EXPECT_EQ(after.inputs()[0], before.inputs()[0]);
 }
 
 }  // namespace

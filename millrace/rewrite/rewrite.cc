@@ -26,7 +26,8 @@ namespace millrace::rewrite {
 
 namespace {
 
-// Passes only ever make a pipeline smaller, so few rounds suffice; more is a mistake.
+// Passes only ever make a pipeline smaller, or a filter stand higher, so few rounds
+// suffice; more is a mistake.
 constexpr int kRoundsMax = 100;
 
 absl::Status CheckNames(const RewriteOptions& options) {

@@ -98,6 +98,21 @@ TEST(RewriteTest, ExplainShowsBeforeAfterAndWhy) {
       base::IsOk());
 }
 
+// Every filter rises past all maps above it and joins the others.
+TEST(RewriteTest, ManyFiltersAmongManyMapsBecomeOneOfEach) {
+  std::string text = "%0 = range(stop=10)\n";
+  for (int i = 1; i < 100; i += 2) {
+    text += base::StrCat("%", i, " = map(%", i - 1, ", function={value: .value, x: ", i,
+                         " * .value})\n", "%", i + 1, " = filter(%", i,
+                         ", predicate={.value > ", i, "})\n");
+  }
+  const std::vector<ir::Pipeline> nodes =
+      Rewrite(Parsed(text), Catalog())->after.Nodes();
+  ASSERT_EQ(nodes.size(), 3U);
+  EXPECT_EQ(nodes[1].name(), "filter");
+  EXPECT_EQ(nodes[2].name(), "map");
+}
+
 TEST(RewriteTest, LongPipelinesAreRewrittenInReasonableTime) {
   std::string text = "%0 = range(stop=10)\n";
   for (int i = 1; i < 400; ++i) {

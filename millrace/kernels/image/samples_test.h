@@ -83,7 +83,12 @@ struct JpegKind {
   bool progressive = false;
   int restarts = 0;  // MCUs between restart markers.
   bool plain_inks = false;
+  bool by_band = false;  // Grey, progressive, all bits of a value in one scan.
 };
+
+// A scan that gives all bits may come again without harm.
+inline constexpr jpeg_scan_info kScansByBand[] = {{1, {0}, 0, 0, 0, 0},
+                                                  {1, {0}, 1, 63, 0, 0}};
 
 inline void SetKind(jpeg_compress_struct& info, const JpegKind& kind) {
   jpeg_set_defaults(&info);
@@ -96,6 +101,10 @@ inline void SetKind(jpeg_compress_struct& info, const JpegKind& kind) {
     info.comp_info[i].v_samp_factor = i % 3 == 0 ? kind.down : 1;
   }
   if (kind.progressive) jpeg_simple_progression(&info);
+  if (kind.by_band) {
+    info.scan_info = kScansByBand;
+    info.num_scans = std::size(kScansByBand);
+  }
   info.restart_interval = static_cast<unsigned>(kind.restarts);
 }
 
