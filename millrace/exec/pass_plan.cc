@@ -14,15 +14,20 @@
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/core/pool.h"
+#include "millrace/exec/left_out.h"
 #include "millrace/ir/argument_schema.h"
+#include "millrace/ir/catalog.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/value.h"
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/manifest.h"
+#include "millrace/ops/bad_rows.h"
+#include "millrace/ops/define.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/operator.h"
 #include "millrace/ops/source.h"
+#include "millrace/rewrite/pass.h"
 #include "millrace/rewrite/rewrite.h"
 
 namespace millrace::exec {
@@ -63,9 +68,9 @@ int JoinPlace(const std::vector<ir::Pipeline>& nodes, int last_batching) {
 }
 
 // Whether as many rows come out as go in.
-bool KeepsCount(const ir::Pipeline& node) {
-  const ir::OperatorTraits& traits = node.schema().traits;
-  return !traits.changes_cardinality && !traits.batching;
+bool KeepsCount(const std::vector<ir::Pipeline>& nodes, int place) {
+  const ir::OperatorTraits& traits = nodes[place].schema().traits;
+  return !traits.changes_cardinality && !traits.batching && !MayLeaveOut(nodes, place);
 }
 
 // Draws need identities, and so do rows without fields: a batch of them would not know
@@ -76,13 +81,43 @@ bool NeedsIds(const ir::Pipeline& node) {
   return draws || node.spec().fields().empty();
 }
 
+bool CanFail(const ir::Pipeline& node) {
+  return !node.schema().traits.source && node.schema().can_fail(node.arguments());
+}
+
+bool Unstacks(const ir::Pipeline& node) { return node.schema().traits.unstacks; }
+
+// Errors name the row by its identity. Not worth it where batches are taken apart: a
+// map may have left other rows in them than there are identities.
+bool WantsIdsForErrors(const std::vector<ir::Pipeline>& nodes) {
+  return std::ranges::any_of(nodes, CanFail) && std::ranges::none_of(nodes, Unstacks);
+}
+
+// Puts the operators that others are run as in their place.
+absl::StatusOr<ir::Pipeline> Lowered(const ir::Pipeline& pipeline,
+                                     const ops::Library& library) {
+  const ir::Catalog& catalog = library.catalog();
+  const auto rebuild =
+      [&](const ir::Pipeline& node,
+          const std::vector<ir::Pipeline>& inputs) -> absl::StatusOr<ir::Pipeline> {
+    const std::vector<ops::Step> steps = library.StepsOf(node);
+    if (steps.empty()) return rewrite::WithInputs(node, inputs, catalog);
+    ir::Pipeline made = inputs[0];
+    for (const ops::Step& step : steps) {
+      made = TRY(ir::Pipeline::Make(catalog, step.name, step.arguments, {made}));
+    }
+    return made;
+  };
+  return rewrite::RebuildAll(pipeline, rebuild);
+}
+
 // Follows the rows of each lane through the operators, as far as they are known.
 void CountLanes(PassPlan& plan) {
   std::vector<int64_t> rows = plan.lanes.lane_rows();
-  bool known = plan.cut.counted;
+  bool known = plan.cut.counted && !MayLeaveOut(plan.nodes, 0);
   for (int place = 1; place < plan.join; ++place) {
     const ir::Pipeline& node = plan.nodes[place];
-    known = known && (node.schema().traits.positional || KeepsCount(node));
+    known = known && (node.schema().traits.positional || KeepsCount(plan.nodes, place));
     if (!known || !node.schema().traits.positional) continue;
     std::vector<int64_t>& first = plan.first_rows[place];
     int64_t before = 0;
@@ -106,7 +141,15 @@ int64_t BatchSizeOf(const ir::Pipeline& node) {
 }
 
 ops::LaneContext PassPlan::ContextAt(int place, int64_t lane,
-                                     ops::LaneContext context) const {
+                                     const ops::LaneContext& all,
+                                     ops::BadRows& bad_rows) const {
+  ops::LaneContext context = {.pool = all.pool,
+                              .seed = all.seed,
+                              .epoch = all.epoch,
+                              .lane = all.lane,
+                              .call_number = all.call_number,
+                              .first_row = all.first_row,
+                              .bad_rows = bad_rows};
   const auto found = first_rows.find(place);
   if (found != first_rows.end()) context.first_row = found->second[lane];
   return context;
@@ -115,12 +158,13 @@ ops::LaneContext PassPlan::ContextAt(int place, int64_t lane,
 lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted) {
   lanes::CutFacts facts;
   int64_t rows_per_row = 1;  // Rows of the source in a row at this place.
-  for (const ir::Pipeline& node : nodes) {
+  for (int place = 0; place < static_cast<int>(nodes.size()); ++place) {
+    const ir::Pipeline& node = nodes[place];
     const ir::OperatorTraits& traits = node.schema().traits;
     if (traits.batching) {
       rows_per_row = Times(rows_per_row, BatchSizeOf(node));
       facts.batch_rows = rows_per_row;
-    } else if (traits.changes_cardinality) {
+    } else if (traits.changes_cardinality || MayLeaveOut(nodes, place)) {
       facts.counts_change = true;
     }
     if (traits.reorders) {
@@ -131,7 +175,7 @@ lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted)
     }
     facts.one_lane =
         facts.one_lane || traits.across_lanes || (traits.positional && !counted);
-    counted = counted && (traits.positional || KeepsCount(node));
+    counted = counted && (traits.positional || KeepsCount(nodes, place));
   }
   const int last_batching = LastBatching(nodes);
   const bool mixes_batches =
@@ -154,10 +198,12 @@ base::RandomKey ChunkKeyOf(const std::vector<ir::Pipeline>& nodes,
 absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
                                   const ops::Library& library,
                                   const PassOptions& options, core::Pool& pool) {
-  const std::vector<ir::Pipeline> written = pipeline.before.Nodes();
-  std::vector<ir::Pipeline> nodes = pipeline.after.Nodes();
+  const std::vector<ir::Pipeline> written =
+      TRY(Lowered(pipeline.before, library)).Nodes();
+  std::vector<ir::Pipeline> nodes = TRY(Lowered(pipeline.after, library)).Nodes();
   TRY(CheckIsChain(nodes));
-  const bool with_ids = options.with_ids || std::ranges::any_of(written, NeedsIds);
+  const bool with_ids = options.with_ids || std::ranges::any_of(written, NeedsIds) ||
+                        WantsIdsForErrors(written);
   std::unique_ptr<ops::Source> source =
       library.MakeSource(nodes[0], {.pool = pool,
                                     .seed = options.seed,

@@ -18,6 +18,7 @@
 #include "millrace/ir/pipeline.h"
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/manifest.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/operator.h"
 #include "millrace/ops/source.h"
@@ -53,7 +54,8 @@ struct PassPlan {
   std::map<int, std::vector<int64_t>> first_rows = {};
 
   // What the operator at a place may know of a lane, besides what all know.
-  ops::LaneContext ContextAt(int place, int64_t lane, ops::LaneContext context) const;
+  ops::LaneContext ContextAt(int place, int64_t lane, const ops::LaneContext& all,
+                             ops::BadRows& bad_rows) const;
 };
 
 // Lists and cuts a pass, to be read into the pool. Unimplemented when the pipeline is

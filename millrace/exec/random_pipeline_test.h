@@ -1,6 +1,7 @@
 // For tests: draws pipelines over the whole catalog, as text. The same generator gives
 // the same pipeline. Rows have integer fields; some are computed, drawn, filtered,
-// shuffled and batched, in any order that has a meaning.
+// shuffled and batched, in any order that has a meaning. In some pipelines rows fail,
+// and are left out.
 #pragma once
 
 #include <array>
@@ -31,8 +32,10 @@ class RandomPipeline {
     Add(InOrder{"range(start=", Number(-50, 50), ", stop=", Number(0, 1200),
                 ", step=", Number(1, 4), ")"});
     fields_ = {"value"};
+    fails_ = Number(0, 2) == 0;
     const int64_t operators = Number(0, 8);
     for (int64_t i = 0; i < operators; ++i) AddOperator();
+    if (fails_) AddForgiven();
     return text_;
   }
 
@@ -66,10 +69,27 @@ class RandomPipeline {
       case 7:
         return AddFields();
       default:  // One that changes nothing.
-        return Number(0, 2) == 0
-                   ? Add(InOrder{"filter(", Input(), ", predicate={true})"})
-                   : Add(InOrder{"map(", Input(), ", function={", Identity(), "})"});
+        return AddNoOp();
     }
+  }
+
+  void AddNoOp() {
+    switch (Number(0, 3)) {
+      case 0:
+        return Add(InOrder{"filter(", Input(), ", predicate={true})"});
+      case 1:
+        return Add(InOrder{"prefetch(", Input(), ", count=", Number(0, 9), ")"});
+      default:
+        return Add(InOrder{"map(", Input(), ", function={", Identity(), "})"});
+    }
+  }
+
+  // What failed before is forgiven; what comes then does not fail.
+  void AddForgiven() {
+    Add(InOrder{"ignore_errors(", Input(), ", report=", Number(0, 20), ")"});
+    fails_ = false;
+    const int64_t operators = Number(0, 3);
+    for (int64_t i = 0; i < operators; ++i) AddOperator();
   }
 
   void AddByPlace() {
@@ -98,10 +118,12 @@ class RandomPipeline {
 
   // Batches of batches need batches of one size.
   void AddBatch() {
-    if (batchings_ == 2 || short_batches_) return;
-    ++batchings_;
+    const bool again = batchings_ > 0 && Number(0, 3) == 0;
+    if (!again && (batchings_ == 2 || short_batches_)) return;
+    if (!again) ++batchings_;
+    const std::string first = Number(0, 4) == 0 ? "padded_batch" : "batch";
     short_batches_ = Number(0, 2) == 0;
-    Add(InOrder{"batch(", Input(), ", size=", Number(1, 40),
+    Add(InOrder{again ? "rebatch" : first, "(", Input(), ", size=", Number(1, 40),
                 ", drop_remainder=", short_batches_ ? "false" : "true", ")"});
   }
 
@@ -119,14 +141,16 @@ class RandomPipeline {
     });
   }
 
-  // An integer for each value of a row. Some can fail on other data, none on this.
+  // An integer for each value of a row. Some rows are wrong for it where that is
+  // forgiven later.
   std::string Expression(int depth) {
     if (depth == 0) return Number(0, 3) == 0 ? InOrder{Number(-9, 9)} : Field();
     const auto part = [&] { return InOrder{"(", Expression(depth - 1), ")"}; };
     static constexpr std::array<const char*, 3> kSigns = {" + ", " - ", " * "};
     switch (Number(0, 6)) {
       case 0:
-        return InOrder{part(), " // ", Number(1, 9)};
+        return fails_ ? InOrder{part(), " // (", Field(), " % ", Number(5, 99), ")"}
+                      : InOrder{part(), " // ", Number(1, 9)};
       case 1:
         return InOrder{"where(", part(), " < ",  part(), ", ",
                        part(),   ", ",   part(), ")"};
@@ -167,6 +191,7 @@ class RandomPipeline {
   int nodes_ = 0;
   int batchings_ = 0;
   bool short_batches_ = false;  // The last may have fewer rows.
+  bool fails_ = false;          // Rows may be wrong for what is drawn.
 };
 
 }  // namespace millrace::exec

@@ -18,6 +18,7 @@
 #include "millrace/exec/meters.h"
 #include "millrace/exec/stage_run.h"
 #include "millrace/lanes/chunks.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/source.h"
 
 namespace millrace::exec {
@@ -27,6 +28,22 @@ constexpr size_t kGivenMax = 2;  // Blocks that wait for earlier ranges, per ran
 constexpr int64_t kTaskBytes = int64_t{256} << 10;  // Of rows that are computed.
 
 }  // namespace
+
+// Notes rows that the reader leaves out where they would have been.
+class ReadStage::Notes final : public ops::BadRows {
+ public:
+  Notes(const ReadStage& stage, Task& task) : stage_(stage), task_(task) {}
+
+  absl::Status LeaveOut(const ops::BadRow& row) override {
+    if (!stage_.work_.ignored) return row.why;
+    task_.out.push_back(Item::LeftOut({.place = 0, .why = stage_.Named(row.why)}));
+    return absl::OkStatus();
+  }
+
+ private:
+  const ReadStage& stage_;
+  Task& task_;
+};
 
 ReadStage::ReadStage(ReadWork& work, int64_t lane, std::vector<lanes::RowRange> ranges,
                      Sink& next, Meters& meters)
@@ -118,7 +135,8 @@ absl::Status ReadStage::Work(Task& task) {
 }
 
 absl::Status ReadStage::ReadBlock(Task& task) {
-  std::optional<core::Block> block = TRY(task.reader->Next());
+  Notes notes(*this, task);
+  std::optional<core::Block> block = TRY(task.reader->Next(notes));
   task.done = !block.has_value();
   if (task.done || block->rows() == 0) return absl::OkStatus();
   task.out.push_back(Item::Of(*std::move(block)));
@@ -136,7 +154,8 @@ void ReadStage::Complete(Task task) {
   slot.state = StateAfter(task);
   if (!task.done) slot.reader = std::move(task.reader);
   for (Item& item : task.out) {
-    if (item.status.ok()) work_.bytes_per_block.Add(static_cast<double>(item.bytes));
+    if (item.block.rows() > 0)
+      work_.bytes_per_block.Add(static_cast<double>(item.bytes));
     slot.given.push_back(std::move(item));
   }
   Flush();

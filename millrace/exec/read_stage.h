@@ -23,8 +23,9 @@ namespace millrace::exec {
 // What all reading of a pass has in common.
 struct ReadWork {
   const ops::Source& source;
-  std::string name;     // Of the source operator, for errors.
-  int64_t readers = 2;  // Open at once in a lane, at most.
+  std::string name;      // Of the source operator, for errors.
+  bool ignored = false;  // Rows that are wrong are left out.
+  int64_t readers = 2;   // Open at once in a lane, at most.
   RunningMean bytes_per_block = {};
 };
 
@@ -53,6 +54,8 @@ class ReadStage final : public StageRun {
   bool all_opened() const { return next_range_ == ranges_.size(); }
 
  private:
+  class Notes;
+
   // A range being read.
   struct Slot {
     enum class State : uint8_t { kWantsFetch, kWantsNext, kBusy, kEnded };

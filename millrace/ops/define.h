@@ -37,6 +37,15 @@
 
 namespace millrace::ops {
 
+// One of the operators that another is run as.
+struct Step {
+  std::string name;
+  ir::Arguments arguments;
+};
+
+// Of operators that do not run themselves, but as others, one behind the other.
+struct MadeOfOthers {};
+
 // An operator in the library: what it is, and how to make one that runs.
 struct OperatorDef {
   ir::OperatorSchema schema;
@@ -44,6 +53,7 @@ struct OperatorDef {
       make = {};
   std::function<std::unique_ptr<Source>(const ir::Arguments&, const SourceContext&)>
       make_source = {};
+  std::function<std::vector<Step>(const ir::Arguments&)> steps = {};
 };
 
 // What may follow an argument's doc.
@@ -263,6 +273,26 @@ class Definition {
     return *this;
   }
 
+  // Gives what it is run as. Requires: it is made of others.
+  Definition& Steps(std::function<std::vector<Step>(const Args&)> steps) {
+    static_assert(std::same_as<Runs, MadeOfOthers>);
+    const auto read = Reader();
+    def_.steps = [read, steps = std::move(steps)](const ir::Arguments& arguments) {
+      return steps(read(arguments));
+    };
+    return *this;
+  }
+
+  // Tells whether a row can be wrong for it.
+  Definition& CanFail(std::function<bool(const Args&)> can_fail) {
+    const auto read = Reader();
+    def_.schema.can_fail =
+        [read, can_fail = std::move(can_fail)](const ir::Arguments& arguments) {
+          return can_fail(read(arguments));
+        };
+    return *this;
+  }
+
   operator OperatorDef() const {
     OperatorDef def = def_;
     const auto read = Reader();
@@ -273,7 +303,7 @@ class Definition {
                                const SourceContext& context) {
         return std::make_unique<Runs>(read(arguments), context);
       };
-    } else {
+    } else if constexpr (!std::same_as<Runs, MadeOfOthers>) {
       def.make = [read](const ir::Arguments& arguments, const LaneContext& lane) {
         return std::make_unique<Runs>(read(arguments), lane);
       };

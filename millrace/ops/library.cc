@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "millrace/base/check.h"
 #include "millrace/ir/pipeline.h"
@@ -27,8 +28,8 @@ Library Library::BuiltIn() {
 }
 
 void Library::Add(OperatorDef def) {
-  CHECK(static_cast<bool>(def.make) != static_cast<bool>(def.make_source))
-      << def.schema.name;
+  const int ways = (def.make ? 1 : 0) + (def.make_source ? 1 : 0) + (def.steps ? 1 : 0);
+  CHECK_EQ(ways, 1) << "to run " << def.schema.name;
   catalog_->Add(def.schema);
   const std::string name = def.schema.name;
   defs_.emplace(name, std::move(def));
@@ -37,6 +38,7 @@ void Library::Add(OperatorDef def) {
 std::unique_ptr<Operator> Library::Make(const ir::Pipeline& node,
                                         LaneContext lane) const {
   lane.call_number = node.call_number();
+  lane.input = &node.inputs()[0].spec();
   const auto found = defs_.find(node.name());
   CHECK(found != defs_.end() && found->second.make) << node.name();
   return found->second.make(node.arguments(), lane);
@@ -48,6 +50,13 @@ std::unique_ptr<Source> Library::MakeSource(const ir::Pipeline& node,
   const auto found = defs_.find(node.name());
   CHECK(found != defs_.end() && found->second.make_source) << node.name();
   return found->second.make_source(node.arguments(), context);
+}
+
+std::vector<Step> Library::StepsOf(const ir::Pipeline& node) const {
+  const auto found = defs_.find(node.name());
+  CHECK(found != defs_.end()) << node.name();
+  if (!found->second.steps) return {};
+  return found->second.steps(node.arguments());
 }
 
 const Library& DefaultLibrary() {

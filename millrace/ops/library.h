@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/pipeline.h"
@@ -31,6 +32,9 @@ class Library {
   std::unique_ptr<Operator> Make(const ir::Pipeline& node, LaneContext lane) const;
   std::unique_ptr<Source> MakeSource(const ir::Pipeline& node,
                                      SourceContext context) const;
+
+  // Gives what a node is run as, one behind the other; empty where it runs itself.
+  std::vector<Step> StepsOf(const ir::Pipeline& node) const;
 
  private:
   // On the heap: pipelines point into it, also after the library was moved.

@@ -1,6 +1,7 @@
 #include "millrace/ops/source.h"
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -35,6 +36,16 @@ absl::StatusOr<core::Block> WithIds(const core::Block& block, int64_t split,
 }
 
 }  // namespace
+
+std::optional<SourceRow> SourceRowOf(const core::RowId& id, int64_t call_number) {
+  const SourceRow row = {
+      .split = static_cast<int64_t>(id.hi & ((uint64_t{1} << 48) - 1)),
+      .row = static_cast<int64_t>(id.lo)};
+  if (row.row < 0 || SourceRowId(call_number, row.split, row.row) != id) {
+    return std::nullopt;
+  }
+  return row;
+}
 
 absl::StatusOr<core::Block> WithSourceIds(const core::Block& block, int64_t split,
                                           int64_t begin, const SourceContext& context) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -34,7 +35,6 @@ struct SourceContext {
   uint64_t epoch = 0;
   int64_t call_number = ir::kNoCallNumber;  // Of this source in the user's pipeline.
   bool with_ids = true;                     // Somebody needs the rows' identities.
-  BadRows& bad_rows = NoBadRows();
   storage::BlobStore& blobs = storage::ProcessFiles();  // Where files are.
 };
 
@@ -47,8 +47,10 @@ class Reader {
   virtual absl::Status Fetch() { return absl::OkStatus(); }
 
   // Gives the next rows; nothing at the end of the range. A block without rows says
-  // that it takes another Fetch. Requires: Fetch came first, once for each call.
-  virtual absl::StatusOr<std::optional<core::Block>> Next() = 0;
+  // that it takes another Fetch. Asks what is to become of rows that are wrong, each
+  // after the rows before it were given.
+  // Requires: Fetch came first, once for each call.
+  virtual absl::StatusOr<std::optional<core::Block>> Next(BadRows& bad_rows) = 0;
 };
 
 class Source {
@@ -61,6 +63,9 @@ class Source {
   // Tells whether its readers have anything to fetch. One that computes its rows, or
   // has them in memory, says no, and Fetch need not be called.
   virtual bool waits() const { return true; }
+
+  // Says what people know a row by, where that is not its number in its split.
+  virtual std::string NameOfRow(int64_t /*split*/, int64_t /*row*/) const { return ""; }
 
   // Opens a reader of rows of one split, in order, with their identities where they
   // are asked for. Of a split that is not counted the range ends at lanes::kRowsMax,
@@ -75,6 +80,18 @@ inline core::RowId SourceRowId(int64_t call_number, int64_t split, int64_t row) 
   return {(static_cast<uint64_t>(call_number) << 48) | static_cast<uint64_t>(split),
           static_cast<uint64_t>(row)};
 }
+
+// Which row of a source it is.
+struct SourceRow {
+  int64_t split = 0;
+  int64_t row = 0;
+
+  friend bool operator==(const SourceRow&, const SourceRow&) = default;
+};
+
+// Undoes SourceRowId. Nothing where the identity says that it is of another source, or
+// was made from other identities.
+std::optional<SourceRow> SourceRowOf(const core::RowId& id, int64_t call_number);
 
 // Gives a block the identities of rows begin, begin + 1, ... of a split, where the
 // context asks for them.

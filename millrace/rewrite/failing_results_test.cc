@@ -30,8 +30,8 @@ TEST(FailingResultsTest, ArithmeticOnKnownShapesCannotFail) {
   EXPECT_THAT(Failing("{a: .x + 1, b: .pair * .x, c: -.some, d: 3}"), IsEmpty());
 }
 
-TEST(FailingResultsTest, DivisionOfIntegersCan) {
-  EXPECT_THAT(Failing("{a: .x, b: .x // 2}"), ElementsAre("b"));
+TEST(FailingResultsTest, DivisionByWhatMayBeZeroCan) {
+  EXPECT_THAT(Failing("{a: .x // 2, b: 2 // .x, c: .x % 0}"), ElementsAre("b", "c"));
 }
 
 TEST(FailingResultsTest, ShapesThatMayNotMeetCan) {

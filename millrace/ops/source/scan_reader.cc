@@ -18,6 +18,7 @@
 #include "millrace/codec/crc32c.h"
 #include "millrace/core/block.h"
 #include "millrace/lanes/chunks.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/byte_feed.h"
 #include "millrace/ops/source/row_builder.h"
@@ -47,14 +48,19 @@ ScanReader::ScanReader(ScanPlan plan, std::unique_ptr<storage::RowScanner> scann
 
 absl::Status ScanReader::Fetch() { return ended_ ? absl::OkStatus() : feed_.Fetch(); }
 
-absl::StatusOr<std::optional<core::Block>> ScanReader::Next() {
+absl::StatusOr<std::optional<core::Block>> ScanReader::Next(BadRows& bad_rows) {
+  TRY(TellBad(bad_rows));
   Step step = ended_ ? Step::kEnd : Step::kGoOn;
   if (!ended_) {
     const absl::Status unfolded = feed_.Unfold();
     if (!unfolded.ok()) step = TRY(Lose(unfolded));
+    TRY(TellBad(bad_rows));
     feed_.Want(1);
   }
-  while (step == Step::kGoOn) step = TRY(TakeStep());
+  while (step == Step::kGoOn) {
+    step = TRY(TakeStep());
+    TRY(TellBad(bad_rows));
+  }
   if (step == Step::kEnd) {
     ended_ = true;
     if (builder_.rows() == 0) return std::nullopt;
@@ -64,6 +70,12 @@ absl::StatusOr<std::optional<core::Block>> ScanReader::Next() {
     return TRY(RowBuilder(plan_.spec, context_).TakeBlock(rows_.split));
   }
   return TRY(builder_.TakeBlock(rows_.split));
+}
+
+// The rows before it go first.
+absl::Status ScanReader::TellBad(BadRows& bad_rows) {
+  if (!bad_ || builder_.rows() > 0) return absl::OkStatus();
+  return bad_rows.LeaveOut({.why = *std::exchange(bad_, std::nullopt)});
 }
 
 absl::StatusOr<ScanReader::Step> ScanReader::TakeStep() {
@@ -158,17 +170,18 @@ absl::StatusOr<ScanReader::Step> ScanReader::TakeRow() {
   }
   if (!row.ok()) {
     const std::string where = base::StrCat(", in the row at byte ", found.begin);
-    TRY(context_.bad_rows.LeaveOut(Named(row, where)));
+    bad_ = Named(row, where);
   }
   if (next_row_ >= rows_.end) return Step::kEnd;
-  return builder_.is_full() ? Step::kFull : Step::kGoOn;
+  const bool goes_first = bad_ && builder_.rows() > 0;
+  return builder_.is_full() || goes_first ? Step::kFull : Step::kGoOn;
 }
 
 // The framing is broken: nothing behind can be found.
 absl::StatusOr<ScanReader::Step> ScanReader::Lose(const absl::Status& why) {
   if (!absl::IsDataLoss(why)) return Named(why, "");
   builder_.DropRow();
-  TRY(context_.bad_rows.LeaveOut(Named(why, "; the rest of the file is left out")));
+  bad_ = Named(why, "; the rest of the file is left out");
   return Step::kEnd;
 }
 

@@ -1,7 +1,7 @@
 // Reads the rows of one file: a scanner says where rows are (storage/row_scanner.h), a
 // feed brings the bytes in (byte_feed.h), and a builder makes blocks of them
-// (row_builder.h). Rows that are wrong go to the context's bad rows; where the framing
-// is broken, so does the rest of the file, as one.
+// (row_builder.h). Rows that are wrong are left out where that is allowed; where the
+// framing is broken, so is the rest of the file, as one.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,7 @@
 #include "millrace/core/block.h"
 #include "millrace/core/spec.h"
 #include "millrace/lanes/chunks.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/byte_feed.h"
 #include "millrace/ops/source/row_builder.h"
@@ -39,11 +40,12 @@ class ScanReader final : public Reader {
              const lanes::RowRange& rows, const SourceContext& context);
 
   absl::Status Fetch() override;
-  absl::StatusOr<std::optional<core::Block>> Next() override;
+  absl::StatusOr<std::optional<core::Block>> Next(BadRows& bad_rows) override;
 
  private:
   enum class Step : uint8_t { kGoOn, kNeedMore, kFull, kEnd };
 
+  absl::Status TellBad(BadRows& bad_rows);
   absl::StatusOr<Step> TakeStep();
   absl::StatusOr<Step> TakeContent();
   absl::StatusOr<Step> TakeRow();
@@ -61,7 +63,8 @@ class ScanReader final : public Reader {
   std::byte* place_ = nullptr;             // Of long content that is being filled.
   uint32_t crc_ = 0;
   int64_t next_row_;
-  bool row_open_ = false;  // Some content of a row is taken.
+  std::optional<absl::Status> bad_;  // Of the row behind those in the builder.
+  bool row_open_ = false;            // Some content of a row is taken.
   bool ended_ = false;
 };
 
