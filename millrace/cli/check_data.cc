@@ -43,8 +43,8 @@ class Noted final : public ops::BadRows {
  public:
   explicit Noted(CheckedFile& checked) : checked_(checked) {}
 
-  absl::Status LeaveOut(const absl::Status& why) override {
-    checked_.bad.emplace_back(base::ToStd(why.message()));
+  absl::Status LeaveOut(const ops::BadRow& row) override {
+    checked_.bad.emplace_back(base::ToStd(row.why.message()));
     return absl::OkStatus();
   }
 
@@ -66,11 +66,12 @@ std::string SourceText(const std::string& path, storage::RowFormat format) {
 }
 
 absl::Status ReadAll(const ops::Source& source, CheckedFile& checked) {
+  Noted noted(checked);
   const std::unique_ptr<ops::Reader> reader =
       TRY(source.Open({.split = 0, .begin = 0, .end = lanes::kRowsMax}));
   while (true) {
     TRY(reader->Fetch());
-    const std::optional<core::Block> block = TRY(reader->Next());
+    const std::optional<core::Block> block = TRY(reader->Next(noted));
     if (!block) return absl::OkStatus();
     checked.rows += block->rows();
   }
@@ -98,9 +99,8 @@ absl::StatusOr<CheckedFile> CheckFile(const std::string& path) {
   const ir::Pipeline node =
       TRY(ir::Parse(SourceText(path, format), {}, library.catalog()));
   CheckedFile checked;
-  Noted noted(checked);
-  const std::unique_ptr<ops::Source> source = library.MakeSource(
-      node, {.pool = core::HeapPool(), .with_ids = false, .bad_rows = noted});
+  const std::unique_ptr<ops::Source> source =
+      library.MakeSource(node, {.pool = core::HeapPool(), .with_ids = false});
   TRY(source->List());
   TRY(ReadAll(*source, checked));
   return checked;

@@ -37,7 +37,8 @@ absl::Status Run(const Options& options) {
       }));
   const double seconds = absl::ToDoubleSeconds(facts.wall);
   const double rate = seconds > 0 ? static_cast<double>(facts.rows) / seconds : 0;
-  std::cout << facts.rows << " rows in " << facts.blocks << " blocks\n";
+  std::cout << facts.rows << " rows in " << facts.blocks << " blocks\n"
+            << profile::ShowLeftOut(facts);
   if (options.quiet) return absl::OkStatus();
   std::cerr << profile::ShowRate(rate) << " with " << facts.threads << " threads\n";
   return absl::OkStatus();

@@ -168,6 +168,37 @@ TEST(BranchesTest, AnEndlessRepeatGoesOnFromAnyState) {
   }
 }
 
+TEST(BranchesTest, PlacesAreCountedThroughAllTurns) {
+  const Numbers places = ValuesOf(
+      "%0 = range(stop=70) %1 = repeat(%0) %2 = take(%1, count=20000) "
+      "%3 = enumerate(%2) %4 = batch(%3, size=64)",
+      1, "index");
+  ASSERT_EQ(std::ssize(places), 20'000);
+  for (int64_t i = 0; i < 20'000; ++i) ASSERT_EQ(places[i], i);
+}
+
+TEST(BranchesTest, ErrorsInInputsAreIgnoredBehindThem) {
+  const std::string failing =
+      "%0 = range(start=-2, stop=3) %1 = map(%0, function={value: 6 // .value}) ";
+  EXPECT_THAT(ValuesOf(failing + "%2 = repeat(%1, count=2) %3 = ignore_errors(%2)"),
+              ElementsAre(-3, -6, 6, 3, -3, -6, 6, 3));
+  EXPECT_THAT(ValuesOf(failing + "%2 = shuffle(%1, window=1) %3 = concat(%2, %1) "
+                                 "%4 = ignore_errors(%3)"),
+              ElementsAre(-3, -6, 6, 3, -3, -6, 6, 3));
+  EXPECT_EQ(std::ssize(ValuesOf(failing + "%2 = mix(%1, %0) %3 = ignore_errors(%2)")),
+            9);
+  EXPECT_THAT(RunAll(MustParse(failing + "%2 = repeat(%1, count=2) "
+                                         "%3 = ignore_errors(%2, budget=1)"))
+                  .status()
+                  .message(),
+              AllOf(HasSubstr("budget of 1"), HasSubstr("map (%1)")));
+  EXPECT_THAT(
+      RunAll(MustParse(failing + "%2 = ignore_errors(%1) %3 = repeat(%2, count=2) "
+                                 "%4 = ignore_errors(%3)"))
+          .status(),
+      StatusIs(kUnimplemented, HasSubstr("put it behind them")));
+}
+
 TEST(BranchesTest, TakeEndsAnEndlessRepeat) {
   EXPECT_THAT(ValuesOf("%0 = range(stop=2) %1 = repeat(%0) %2 = take(%1, count=5)"),
               ElementsAre(0, 1, 0, 1, 0));

@@ -10,27 +10,34 @@
 
 #include "millrace/base/check.h"
 #include "millrace/base/status.h"
-#include "millrace/base/text.h"
 #include "millrace/core/block.h"
+#include "millrace/exec/left_out.h"
 #include "millrace/exec/meters.h"
 #include "millrace/exec/pass_plan.h"
+#include "millrace/exec/row_names.h"
+#include "millrace/exec/stage_run.h"
 #include "millrace/exec/stages.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/operator.h"
 
 namespace millrace::exec {
 
-// What leaves the operator at a place and enters the next.
-class Chain::Output final : public ops::Emitter {
+// What leaves the operator at a place and enters the next, and what it leaves out.
+class Chain::Output final : public ops::Emitter, public ops::BadRows {
  public:
-  Output(Chain* chain, int place) : chain_(chain), place_(place) {}
+  Output(Chain* chain, int place)
+      : chain_(chain),
+        place_(place),
+        ignored_(chain->plan_.ignored_behind ||
+                 IgnoringPlace(chain->plan_.nodes, place) >= 0) {}
 
   absl::Status Emit(core::Block block) override {
     chain_->meters_.AddOutput(place_, block.rows(), block.content_bytes());
     if (place_ < chain_->stage_.last) {
       return chain_->PushAt(place_ + 1, std::move(block));
     }
-    chain_->collected_.push_back(std::move(block));
+    chain_->collected_.push_back(Item::Of(std::move(block)));
     return absl::OkStatus();
   }
 
@@ -44,9 +51,19 @@ class Chain::Output final : public ops::Emitter {
     return chain_->At(place_).FinishPass(rows, *this);
   }
 
+  absl::Status LeaveOut(const ops::BadRow& row) override {
+    const AtPlace here = {.place = place_, .lane = chain_->lane_number_};
+    absl::Status named = NamedRow(chain_->plan_, here, row);
+    chain_->named_ = !ignored_;
+    if (!ignored_) return named;
+    chain_->collected_.push_back(Item::LeftOut({place_, std::move(named)}));
+    return absl::OkStatus();
+  }
+
  private:
   Chain* chain_;
   int place_;
+  bool ignored_;
 };
 
 Chain::Chain(const PassPlan& plan, const Stage& stage, const ops::Library& library,
@@ -57,11 +74,14 @@ Chain::Chain(const PassPlan& plan, const Stage& stage, const ops::Library& libra
       lane_number_(lane.number),
       finishing_(stage.first) {
   for (int place = stage.first; place <= stage.last; ++place) {
-    operators_.push_back(library.Make(
-        plan.nodes[place], plan.ContextAt(place, lane.number, lane.context)));
     outputs_.push_back(std::make_unique<Output>(this, place));
+    operators_.push_back(library.Make(
+        plan.nodes[place],
+        plan.ContextAt(place, lane.number, lane.context, *outputs_.back())));
   }
 }
+
+Chain::~Chain() = default;
 
 absl::Status Chain::Push(core::Block block) {
   absl::Status status = PushAt(stage_.first, std::move(block));
@@ -93,8 +113,7 @@ absl::Status Chain::Enter(int place, const Run& run) {
   SwitchTo(outer);
   if (status.ok() || named_) return status;
   named_ = true;
-  return base::Annotate(status,
-                        base::StrCat(plan_.NameOf(place), ", lane ", lane_number_));
+  return NamedPlace(plan_, {.place = place, .lane = lane_number_}, status);
 }
 
 void Chain::SwitchTo(int place) {
@@ -125,7 +144,7 @@ absl::Status Chain::FinishPass(int place) {
   return absl::OkStatus();
 }
 
-std::vector<core::Block> Chain::TakeOutput() { return std::exchange(collected_, {}); }
+std::vector<Item> Chain::TakeOutput() { return std::exchange(collected_, {}); }
 
 Tails Chain::TakeTails() { return std::exchange(tails_, {}); }
 

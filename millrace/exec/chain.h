@@ -1,6 +1,7 @@
 // The operators of one stage in a row: what one gives enters the next, and what the
 // last gives is collected. Runs the pass's operators on one thread at a time, meters
-// them, and names the operator in an error. At the joining place (the last batching
+// them, and names the operator and the row in an error, or notes where a row was left
+// out. At the joining place (the last batching
 // operator) the tails of a lane are kept for the next lane; elsewhere they are flushed.
 #pragma once
 
@@ -17,6 +18,7 @@
 #include "millrace/core/buffer.h"
 #include "millrace/exec/meters.h"
 #include "millrace/exec/pass_plan.h"
+#include "millrace/exec/stage_run.h"
 #include "millrace/exec/stages.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/operator.h"
@@ -37,6 +39,9 @@ class Chain {
   // Makes fresh operators, for this lane. Everything must outlive the chain.
   Chain(const PassPlan& plan, const Stage& stage, const ops::Library& library,
         const ChainLane& lane, Meters& meters);
+  ~Chain();
+  Chain(const Chain&) = delete;
+  Chain& operator=(const Chain&) = delete;
 
   // Works on another lane from now on. Requires: only row-wise operators.
   void SetLane(int64_t number) { lane_number_ = number; }
@@ -56,8 +61,8 @@ class Chain {
   // is no further lane to take the tails.
   absl::StatusOr<ops::Held> Finish(bool ends_pass);
 
-  // Takes what came out so far.
-  std::vector<core::Block> TakeOutput();
+  // Takes what came out so far: rows, and which were left out between them.
+  std::vector<Item> TakeOutput();
 
   // Takes the joining operator's tails, once finished.
   Tails TakeTails();
@@ -67,7 +72,7 @@ class Chain {
 
   ops::Operator& At(int place) { return *operators_[place - stage_.first]; }
 
-  ops::Emitter& OutputOf(int place) { return *outputs_[place - stage_.first]; }
+  Output& OutputOf(int place) { return *outputs_[place - stage_.first]; }
 
   // Runs one operator; `run` returns its status.
   template <typename Run>
@@ -82,8 +87,8 @@ class Chain {
   Meters& meters_;
   int64_t lane_number_;
   std::vector<std::unique_ptr<ops::Operator>> operators_;
-  std::vector<std::unique_ptr<ops::Emitter>> outputs_;  // One of each operator.
-  std::vector<core::Block> collected_;
+  std::vector<std::unique_ptr<Output>> outputs_;  // One of each operator.
+  std::vector<Item> collected_;
   Tails tails_;
   int finishing_;       // The place that is being finished.
   bool named_ = false;  // The error on its way out has been named.

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,10 +11,12 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/base/status_matchers.h"
+#include "millrace/base/text.h"
 #include "millrace/core/block.h"
 #include "millrace/exec/meters.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/runs_test.h"
+#include "millrace/exec/stage_run.h"
 #include "millrace/exec/stages.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/operator.h"
@@ -42,13 +43,19 @@ class ChainTest : public ::testing::Test {
         ops::DefaultLibrary(), ChainLane{ops::SingleOperator::TestLane(), 6}, meters_);
   }
 
-  std::vector<int64_t> Values(const std::vector<core::Block>& blocks) {
+  std::vector<int64_t> Values(const std::vector<Item>& items) {
     std::vector<int64_t> values;
-    for (const core::Block& block : blocks) {
-      const auto part = block.Find("value")->As<int64_t>();
+    for (const Item& item : items) {
+      const auto part = item.block.Find("value")->As<int64_t>();
       values.insert(values.end(), part.begin(), part.end());
     }
     return values;
+  }
+
+  // Numbers that have no identities.
+  static core::Block Anonymous(int64_t begin, int64_t end) {
+    const core::Block rows = ops::Numbers(begin, end);
+    return {rows.rows(), rows.names(), rows.columns()};
   }
 
   PassPlan plan_ = *PlanPass(AsWritten(kText), ops::DefaultLibrary(), {});
@@ -64,11 +71,45 @@ TEST_F(ChainTest, WhatOneOperatorGivesEntersTheNext) {
 
 TEST_F(ChainTest, AnErrorNamesTheOperatorAndTheLaneOnce) {
   const auto chain = MakeChain(1, 3);
-  const absl::Status status = chain->Push(ops::Numbers(49, 52));
-  EXPECT_EQ(status.message().find("map (%1), lane 6: "), 0U);
-  EXPECT_EQ(std::string(status.message()).find("batch"), std::string::npos);
+  const absl::Status status = chain->Push(Anonymous(49, 52));
+  EXPECT_EQ(status.message(), "map (%1), lane 6: floor_divide: division by zero");
   // The next error is named anew.
-  EXPECT_THAT(chain->Push(ops::Numbers(50, 51)).message(), HasSubstr("map (%1)"));
+  EXPECT_EQ(chain->Push(Anonymous(50, 51)), status);
+}
+
+TEST_F(ChainTest, AnErrorNamesTheRowWhereItIsKnown) {
+  const auto chain = MakeChain(1, 3);
+  EXPECT_EQ(chain->Push(ops::Numbers(49, 52)).message(),
+            "map (%1): row 50: floor_divide: division by zero");
+  EXPECT_EQ(chain->Push(ops::Numbers(50, 51)).message(),
+            "map (%1): row 50: floor_divide: division by zero");
+}
+
+TEST_F(ChainTest, WhatIsLeftOutStandsBetweenTheRows) {
+  plan_ = *PlanPass(AsWritten(base::StrCat(kText, "%4 = ignore_errors(%3)")),
+                    ops::DefaultLibrary(), {});
+  const auto chain = MakeChain(1, 2);
+  ASSERT_THAT(chain->Push(ops::Numbers(48, 53)), base::IsOk());
+  const std::vector<Item> out = chain->TakeOutput();
+  ASSERT_EQ(out.size(), 3U);
+  EXPECT_THAT(Values({out[0]}), ElementsAre(-50, -100));
+  ASSERT_TRUE(out[1].left_out.has_value());
+  EXPECT_EQ(out[1].left_out->place, 1);
+  EXPECT_EQ(out[1].left_out->why.message(),
+            "map (%1): row 50: floor_divide: division by zero");
+  EXPECT_THAT(Values({out[2]}), ElementsAre(100, 50));
+}
+
+// In row order: the filter's row comes before the map's, although the map is first.
+TEST_F(ChainTest, TheFirstRowThatFailsIsReportedWhereverItFails) {
+  plan_ =
+      *PlanPass(AsWritten("%0 = range(stop=100)\n"
+                          "%1 = map(%0, function={value: .value + 0 // (.value - 9)})\n"
+                          "%2 = filter(%1, predicate={1 // (.value - 4) < 9})"),
+                ops::DefaultLibrary(), {});
+  const auto chain = MakeChain(1, 2);
+  EXPECT_THAT(chain->Push(ops::Numbers(0, 12)).message(),
+              HasSubstr("filter (%2): row 4: "));
 }
 
 TEST_F(ChainTest, KeepsTheTailsOfTheJoiningOperator) {

@@ -1,7 +1,9 @@
 // What every operator promises, tried on pipelines drawn at random over the whole
 // catalog. A failure prints the pipeline, which can be run by itself.
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <regex>
@@ -11,13 +13,19 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "millrace/base/check.h"
 #include "millrace/base/random.h"
 #include "millrace/base/status_matchers.h"
+#include "millrace/base/text.h"
 #include "millrace/core/block.h"
+#include "millrace/core/tensor.h"
 #include "millrace/exec/engine.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/random_pipeline_test.h"
@@ -26,9 +34,13 @@
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
+#include "millrace/ops/dataset.h"
 #include "millrace/ops/library.h"
+#include "millrace/ops/source/packed_rows.h"
+#include "millrace/profile/facts.h"
 #include "millrace/rewrite/pass.h"
 #include "millrace/rewrite/rewrite.h"
+#include "millrace/storage/samples_test.h"
 
 namespace millrace::exec {
 namespace {
@@ -112,6 +124,205 @@ TEST_P(ConformanceTest, TheEngineGivesTheSameWithAnyNumberOfThreads) {
           << text_;
     }
     EXPECT_EQ(engine.memory().used_bytes, 0) << text_;
+  }
+}
+
+// Takes operators that ignore errors out: in their place stands one that does nothing.
+std::string WithoutIgnoring(const std::string& text) {
+  std::string without;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const size_t at = line.find("ignore_errors(");
+    const bool ignores = at != absl::string_view::npos;
+    const absl::string_view input = line.substr(at == std::string::npos ? 0 : at + 14);
+    without += ignores ? absl::StrCat(line.substr(0, at), "filter(",
+                                      input.substr(0, input.find(',')),
+                                      ", predicate={true})\n")
+                       : absl::StrCat(line, "\n");
+  }
+  return without;
+}
+
+// What a pass left out, by operator, and the errors it reports.
+struct Account {
+  std::vector<int64_t> counts;
+  std::vector<std::string> first;
+
+  bool operator==(const Account&) const = default;
+};
+
+Account AccountOf(const Iterator& iterator) {
+  const profile::PassFacts facts = iterator.Facts();
+  Account account = {.counts = {}, .first = facts.first_left_out};
+  for (const profile::OperatorFacts& of : facts.operators) {
+    account.counts.push_back(of.rows_left_out);
+  }
+  return account;
+}
+
+// The rows of a pass as the sequential runner gives them, with what it left out.
+struct Pass {
+  core::Block rows;
+  Account account;
+  absl::Status end;
+};
+
+Pass RunPlainly(const rewrite::Rewritten& pipeline, const PassOptions& options) {
+  SequentialRunner runner =
+      *SequentialRunner::Open(pipeline, ops::DefaultLibrary(), options);
+  std::vector<core::Block> blocks;
+  absl::StatusOr<std::optional<core::Block>> block = runner.Next();
+  for (; block.ok() && block->has_value(); block = runner.Next()) {
+    blocks.push_back(**std::move(block));
+  }
+  return {.rows = Joined(blocks),
+          .account = {runner.left_out().counts(), runner.left_out().first()},
+          .end = block.status()};
+}
+
+Pass RunInEngine(Engine& engine, const rewrite::Rewritten& pipeline,
+                 const PassOptions& options) {
+  const auto iterator = *engine.Open(pipeline, ops::DefaultLibrary(), options);
+  std::vector<core::Block> blocks;
+  absl::StatusOr<std::optional<core::Block>> block = iterator->Next();
+  for (; block.ok() && block->has_value(); block = iterator->Next()) {
+    blocks.push_back(**std::move(block));
+  }
+  return {
+      .rows = Joined(blocks), .account = AccountOf(*iterator), .end = block.status()};
+}
+
+// Everything is the same: rows, counts, messages, and how it ends.
+void ExpectSamePass(const Pass& plain, const Pass& other, const std::string& text) {
+  EXPECT_TRUE(core::SameRows(plain.rows, other.rows))
+      << plain.rows.rows() << " and " << other.rows.rows() << "\n"
+      << text;
+  EXPECT_EQ(plain.account.counts, other.account.counts) << text;
+  EXPECT_EQ(plain.account.first, other.account.first) << text;
+  EXPECT_EQ(plain.end, other.end) << text;
+}
+
+TEST_P(ConformanceTest, TheEngineLeavesOutTheSameRows) {
+  const rewrite::Rewritten pipeline = rewrite::Unchanged(pipeline_);
+  const Pass plain = RunPlainly(pipeline, options_);
+  for (const int threads : {1, 2, 8}) {
+    Engine engine({.threads = threads});
+    ExpectSamePass(plain, RunInEngine(engine, pipeline, options_), text_);
+  }
+}
+
+// Without ignoring errors, or with a budget that does not suffice, a pass ends with the
+// same error after the same rows.
+TEST_P(ConformanceTest, TheEngineFailsAtTheSameRow) {
+  const std::string budget = base::StrCat("budget=", GetParam() % 4, ", report=");
+  for (const std::string& text :
+       {WithoutIgnoring(text_), absl::StrReplaceAll(text_, {{"report=", budget}})}) {
+    const rewrite::Rewritten pipeline = AsWritten(text);
+    const Pass plain = RunPlainly(pipeline, options_);
+    for (const int threads : {1, 2, 8}) {
+      Engine engine({.threads = threads});
+      ExpectSamePass(plain, RunInEngine(engine, pipeline, options_), text);
+    }
+  }
+}
+
+// Writes records of which some bits are flipped: a row's content, or the framing.
+std::string DamagedRecords(uint64_t seed) {
+  std::vector<std::string> records;
+  records.reserve(400);
+  for (int row = 0; row < 400; ++row) {
+    records.push_back(storage::Noise(1 + (row * 7919) % 97, row));
+  }
+  std::string bytes = storage::TfrecordOf(records);
+  base::Generator draw(base::RandomKey(seed, 1, 0), {});
+  const int64_t flips = draw.Integer(0, 12);
+  for (int64_t i = 0; i < flips; ++i) {
+    const int64_t bit = draw.Integer(0, 8 * std::ssize(bytes));
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
+  }
+  return bytes;
+}
+
+TEST_P(ConformanceTest, DamagedFilesGiveTheSameRowsAndErrors) {
+  const storage::TemporaryFolder folder;
+  for (int file = 0; file < 3; ++file) {
+    folder.Write(base::StrCat(file, ".tfrecord"),
+                 DamagedRecords(100 * GetParam() + file));
+  }
+  for (const std::string ignore :
+       {"ignore_errors(%3)", "ignore_errors(%3, budget=3)", "take(%3, count=100000)"}) {
+    const std::string text = base::StrCat(
+        "%0 = read_tfrecord(paths=[\"", folder / "*", "\"])\n",
+        "%1 = map(%0, function={n: byte_length(.record)})\n",
+        "%2 = map(%1, function={n: .n, q: 100 // (.n % 31)})\n",
+        "%3 = shuffle(%2, window=50)\n%4 = ", ignore, "\n%5 = batch(%4, size=16)");
+    const rewrite::Rewritten pipeline = AsWritten(text);
+    const Pass plain = RunPlainly(pipeline, options_);
+    EXPECT_EQ(plain.end.ok(), ignore == "ignore_errors(%3)") << plain.end;
+    for (const int threads : {1, 2, 8}) {
+      Engine engine({.threads = threads});
+      ExpectSamePass(plain, RunInEngine(engine, pipeline, options_), text);
+    }
+  }
+}
+
+// A pipeline over rows in memory whose values differ in shape.
+ir::Pipeline PaddedRows(int64_t seed) {
+  base::Generator draw(base::RandomKey(seed, 2, 0), {});
+  std::vector<ops::GivenRow> rows;
+  const int64_t count = draw.Integer(1, 900);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t height = draw.Integer(0, 4);
+    const int64_t width = draw.Integer(0, 3);
+    const std::vector<int64_t> numbers(height * width, i);
+    rows.push_back({{"x", core::Tensor::FromValues<int64_t>(numbers, {height, width})},
+                    {"name", core::Tensor::Text(base::StrCat("row ", i))}});
+  }
+  const ops::PackedRows packed = *ops::PackRows(rows);
+  const absl::StatusOr<ir::Pipeline> pipeline =
+      FromRows(
+          {.names = packed.names, .values = packed.values, .shapes = packed.shapes})
+          .Shuffle({.window = 40})
+          .PaddedBatch({.size = 1 + seed % 17, .pad_value = -1, .to_multiple_of = 2})
+          .pipeline();
+  CHECK(pipeline.ok()) << pipeline.status();
+  return *pipeline;
+}
+
+TEST_P(ConformanceTest, RowsOfDifferingShapeGiveTheSameBatches) {
+  const ir::Pipeline padded = PaddedRows(GetParam());
+  const rewrite::Rewritten pipeline = rewrite::Unchanged(padded);
+  std::vector<core::Block> plain = Run(pipeline);
+  for (const core::Block& block : plain) {
+    EXPECT_THAT(core::CheckAdmits(padded.spec(), block), base::IsOk());
+  }
+  for (const int threads : {1, 2, 8}) {
+    Engine engine({.threads = threads});
+    const auto iterator = *engine.Open(pipeline, ops::DefaultLibrary(), options_);
+    const std::vector<core::Block> batches = Drain(*iterator);
+    ASSERT_EQ(batches.size(), plain.size());
+    for (size_t i = 0; i < plain.size(); ++i) {
+      EXPECT_TRUE(core::SameRows(batches[i], plain[i])) << "batch " << i;
+    }
+  }
+}
+
+TEST_P(ConformanceTest, NoRowLeftOutIsCountedByTwoRunsOfAPass) {
+  const rewrite::Rewritten pipeline = rewrite::Unchanged(pipeline_);
+  const Pass whole = RunPlainly(pipeline, options_);
+  Engine engine({.threads = 2});
+  const auto iterator = *engine.Open(pipeline, ops::DefaultLibrary(), options_);
+  for (int i = 0; i < 5; ++i) {
+    const auto resumed =
+        *engine.Open(pipeline, ops::DefaultLibrary(), options_, iterator->state());
+    Drain(*resumed);
+    const Account before = AccountOf(*iterator);
+    const Account after = AccountOf(*resumed);
+    for (size_t place = 0; place < before.counts.size(); ++place) {
+      EXPECT_LE(before.counts[place] + after.counts[place], whole.account.counts[place])
+          << "after " << i << "\n"
+          << text_;
+    }
+    if (!(*iterator->Next()).has_value()) break;
   }
 }
 

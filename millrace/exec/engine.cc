@@ -21,6 +21,7 @@
 #include "millrace/core/allocator.h"
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
+#include "millrace/exec/left_out.h"
 #include "millrace/exec/meters.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/pass_run.h"
@@ -159,6 +160,7 @@ Iterator::Iterator(Engine& engine, PassPlan plan, const ops::Library& library,
     : engine_(engine),
       plan_(std::move(plan)),
       meters_(plan_.nodes.size(), engine.options_.clock),
+      left_out_(plan_.nodes),
       opened_(engine.options_.clock.Monotonic()),
       state_(std::move(start.state)),
       deal_(std::move(start.rest.deal)),
@@ -175,21 +177,34 @@ Iterator::Iterator(Engine& engine, PassPlan plan, const ops::Library& library,
 Iterator::~Iterator() { engine_.Remove(pass_); }
 
 absl::StatusOr<std::optional<core::Block>> Iterator::Next() {
-  if (taken_.empty()) TRY(Refill());
-  if (taken_.empty()) {
-    ended_ = true;
-    return std::nullopt;
+  Item item = TRY(Take());
+  while (item.left_out) {
+    const absl::Status allowed = left_out_.Add(*item.left_out);
+    if (!allowed.ok()) return Fail(allowed);
+    item = TRY(Take());
   }
-  Item item = std::move(taken_.front());
-  taken_.pop_front();
-  if (!item.status.ok()) {
-    taken_.push_front(item);  // It stays so.
-    return item.status;
-  }
+  if (ended_) return std::nullopt;
+  if (!item.status.ok()) return Fail(item.status);
   position_ = item.position;
   item.block.LeaveBudget();
   Count(item.block);
   return std::move(item.block);
+}
+
+absl::StatusOr<Item> Iterator::Take() {
+  if (taken_.empty()) TRY(Refill());
+  ended_ = taken_.empty();
+  if (ended_) return Item();
+  Item item = std::move(taken_.front());
+  taken_.pop_front();
+  return item;
+}
+
+absl::Status Iterator::Fail(const absl::Status& status) {
+  taken_ = {Item::Error(status)};  // It stays so.
+  const base::MutexLock lock(&engine_.mutex_);
+  pass_.Stop();
+  return status;
 }
 
 void Iterator::Count(const core::Block& block) {
@@ -199,8 +214,7 @@ void Iterator::Count(const core::Block& block) {
     facts_.waited = absl::ZeroDuration();
   }
   ++facts_.blocks;
-  const bool joins = plan_.join < static_cast<int>(plan_.nodes.size());
-  facts_.rows += joins ? RowsInBatch(block) : block.rows();
+  facts_.rows = position_;
   facts_.bytes += block.content_bytes();
 }
 
@@ -218,8 +232,10 @@ profile::PassFacts Iterator::Facts() const {
                                .busy = readings[place].busy,
                                .rows_in = readings[place].rows_in,
                                .rows_out = readings[place].rows_out,
-                               .bytes_out = readings[place].bytes_out});
+                               .bytes_out = readings[place].bytes_out,
+                               .rows_left_out = left_out_.counts()[place]});
   }
+  facts.first_left_out = left_out_.first();
   return facts;
 }
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
@@ -28,6 +29,7 @@
 #include "millrace/base/mutex.h"
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
+#include "millrace/exec/left_out.h"
 #include "millrace/exec/memory.h"
 #include "millrace/exec/meters.h"
 #include "millrace/exec/pass_plan.h"
@@ -130,6 +132,12 @@ class Iterator {
 
   Iterator(Engine& engine, PassPlan plan, const ops::Library& library, Start start);
 
+  // Takes what comes next, waiting for it; sets ended_ where there is nothing.
+  absl::StatusOr<Item> Take();
+
+  // Ends the pass with an error.
+  absl::Status Fail(const absl::Status& status);
+
   // Counts a block that is given.
   void Count(const core::Block& block);
 
@@ -140,6 +148,7 @@ class Iterator {
   PassPlan plan_;  // Grows, where it can; guarded by the engine's lock then.
   exec::Meters meters_;
   profile::PassFacts facts_;  // What Next has seen; the rest is in the meters.
+  LeftOut left_out_;
   const absl::Duration opened_;
   const lanes::State state_;  // All but what is left.
   const lanes::Deal deal_;

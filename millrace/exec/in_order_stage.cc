@@ -55,6 +55,10 @@ absl::Status InOrderStage::Work(Task& task) {
   TRY(chain_->PushCarry(std::exchange(carry_.tails, {})));
   for (Item& item : task.in) {
     TRY(item.status);
+    if (item.left_out) {
+      task.out.push_back(std::move(item));
+      continue;
+    }
     rows_ += item.block.rows();
     const absl::Status status = chain_->Push(std::move(item.block));
     Collect(task, item.position);
@@ -67,9 +71,11 @@ absl::Status InOrderStage::Work(Task& task) {
 }
 
 void InOrderStage::Collect(Task& task, int64_t position) {
-  for (core::Block& block : chain_->TakeOutput()) {
-    if (joined_) position = carry_.position += RowsInBatch(block);
-    task.out.push_back(Item::Of(std::move(block), position));
+  for (Item& item : chain_->TakeOutput()) {
+    const bool joins = joined_ && !item.left_out;
+    if (joins) position = carry_.position += RowsInBatch(item.block);
+    item.position = position;
+    task.out.push_back(std::move(item));
   }
 }
 

@@ -22,9 +22,13 @@
 #include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/chain.h"
+#include "millrace/exec/meters.h"
 #include "millrace/exec/pass_plan.h"
+#include "millrace/exec/row_names.h"
+#include "millrace/exec/stage_run.h"
 #include "millrace/exec/stages.h"
 #include "millrace/ir/pipeline.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/operator.h"
 #include "millrace/ops/source.h"
@@ -44,20 +48,58 @@ Stage StageOf(int first, int last) {
 
 int LastPlace(const PassPlan& plan) { return static_cast<int>(plan.nodes.size()) - 1; }
 
-// Runs row-wise operators over one block.
-absl::StatusOr<core::Block> RunRowWise(core::Block block, const LaneRun& run,
-                                       int64_t lane, const ops::Library& library,
-                                       core::Pool& pool) {
-  const PassPlan& plan = *run.plan;
-  if (LastPlace(plan) == 0) return InTurn(block, run.turn, pool);
-  Meters meters(plan.nodes.size(), base::RealClock());
-  Chain chain(plan, StageOf(1, LastPlace(plan)), library,
-              {plan.ContextOf(lane, pool), lane}, meters);
-  TRY(chain.Push(std::move(block)));
-  const std::vector<core::Block> made = chain.TakeOutput();
-  if (made.empty()) return core::Block();
-  return InTurn(TRY(core::Concatenate(made, pool)), run.turn, pool);
+// Passes on what came out, in its order, as rows of a turn.
+absl::Status PassOn(std::vector<Item> items, int64_t turn, core::Pool& pool,
+                    ops::RowsSink& sink) {
+  for (Item& item : items) {
+    if (item.left_out) {
+      TRY(sink.LeaveOut({.why = item.left_out->why}));
+    } else {
+      TRY(sink.Give(TRY(InTurn(item.block, turn, pool))));
+    }
+  }
+  return absl::OkStatus();
 }
+
+// Runs row-wise operators over the rows that a source gives.
+class RowWise final : public ops::RowsSink {
+ public:
+  RowWise(const LaneRun& run, const ChainLane& lane, const ops::Library& library,
+          ops::RowsSink& next)
+      : run_(run),
+        lane_(lane),
+        meters_(run.plan->nodes.size(), base::RealClock()),
+        next_(next) {
+    const int last = LastPlace(*run.plan);
+    if (last == 0) return;
+    chain_.emplace(*run.plan, StageOf(1, last), library, lane, meters_);
+  }
+
+  absl::Status Give(core::Block block) override {
+    std::vector<Item> items;
+    absl::Status status;
+    if (chain_) {
+      status = chain_->Push(std::move(block));
+      items = chain_->TakeOutput();
+    } else {
+      items.push_back(Item::Of(std::move(block)));
+    }
+    TRY(PassOn(std::move(items), run_.turn, lane_.context.pool, next_));
+    return status;
+  }
+
+  absl::Status LeaveOut(const ops::BadRow& row) override {
+    return next_.LeaveOut(
+        {.why = NamedRow(*run_.plan, {.place = 0, .lane = lane_.number}, row)});
+  }
+
+ private:
+  const LaneRun& run_;
+  const ChainLane lane_;
+  Meters meters_;  // Of nobody.
+  ops::RowsSink& next_;
+  std::optional<Chain> chain_;
+};
 
 }  // namespace
 
@@ -100,29 +142,58 @@ absl::StatusOr<bool> LaneReader::FetchNow() {
   return reader_->FetchNow();
 }
 
-absl::StatusOr<std::optional<core::Block>> LaneReader::Next() {
-  std::optional<ops::BlockWork> work = TRY(Find());
-  if (!work) return std::nullopt;
-  return TRY((*std::move(work))());
-}
+// Pushes what a source gives through the operators of the lane, in order.
+class LaneReader::Pushes final : public ops::RowsSink {
+ public:
+  explicit Pushes(LaneReader* reader) : reader_(reader) {}
 
-absl::StatusOr<std::optional<ops::BlockWork>> LaneReader::Find() {
+  absl::Status Give(core::Block block) override {
+    Chain* const first =
+        (reader_->before_ != nullptr ? reader_->before_ : reader_->joining_).get();
+    if (first == nullptr) {
+      reader_->ready_.push_back(Item::Of(std::move(block)));
+      return absl::OkStatus();
+    }
+    const absl::Status status = first->Push(std::move(block));
+    TRY(reader_->PushJoining());
+    reader_->Collect();
+    return status;
+  }
+
+  absl::Status LeaveOut(const ops::BadRow& row) override {
+    reader_->ready_.push_back(
+        Item::LeftOut({.place = 0,
+                       .why = NamedRow(*reader_->run_.plan,
+                                       {.place = 0, .lane = reader_->lane_}, row)}));
+    return absl::OkStatus();
+  }
+
+ private:
+  LaneReader* reader_;
+};
+
+absl::StatusOr<std::optional<ops::RowsWork>> LaneReader::Find() {
   if (!ready_.empty()) return TakeReady();
   TRY(OpenNext());
-  if (reader_ == nullptr) return std::nullopt;
-  std::optional<ops::BlockWork> work = TRY(reader_->Find());
+  if (reader_ == nullptr && ready_.empty()) return std::nullopt;
+  if (reader_ == nullptr) return TakeReady();
+  std::optional<ops::RowsWork> work = TRY(reader_->Find());
   if (!work) {
     reader_ = nullptr;
     if (ranges_.empty()) TRY(EndLane());
     return TakeReady();
   }
   if (row_wise_) {
-    return [work = *std::move(work), run = run_, lane = lane_, &library = library_,
-            &pool = pool_]() mutable -> absl::StatusOr<core::Block> {
-      return RunRowWise(TRY(std::move(work)()), run, lane, library, pool);
+    const ChainLane lane = {run_.plan->ContextOf(lane_, pool_), lane_};
+    return [work = *std::move(work), run = run_, lane,
+            &library = library_](ops::RowsSink& sink) mutable {
+      RowWise row_wise(run, lane, library, sink);
+      return std::move(work)(row_wise);
     };
   }
-  TRY(Push(TRY((*std::move(work))())));
+  Pushes pushes(this);
+  absl::Status status = (*std::move(work))(pushes);
+  if (!status.ok()) ready_.push_back(Item::Error(std::move(status)));
   return TakeReady();
 }
 
@@ -167,26 +238,24 @@ absl::Status LaneReader::BeginLane() {
   return absl::OkStatus();
 }
 
-absl::Status LaneReader::Push(core::Block block) {
-  if (block.rows() == 0) return absl::OkStatus();
-  if (before_ == nullptr && joining_ == nullptr) {
-    ready_.push_back(std::move(block));
-  } else {
-    TRY((before_ == nullptr ? joining_ : before_)->Push(std::move(block)));
-  }
-  if (before_ != nullptr && joining_ != nullptr) {
-    for (core::Block& given : before_->TakeOutput()) {
-      TRY(joining_->Push(std::move(given)));
+// Passes on what the operators before the joining one gave.
+absl::Status LaneReader::PushJoining() {
+  if (before_ == nullptr || joining_ == nullptr) return absl::OkStatus();
+  for (Item& item : before_->TakeOutput()) {
+    if (item.left_out) {
+      Collect();
+      ready_.push_back(std::move(item));
+    } else {
+      TRY(joining_->Push(std::move(item.block)));
     }
   }
-  Collect();
   return absl::OkStatus();
 }
 
 void LaneReader::Collect() {
   Chain* const last = joining_ != nullptr ? joining_.get() : before_.get();
   if (last == nullptr) return;
-  for (core::Block& block : last->TakeOutput()) ready_.push_back(std::move(block));
+  for (Item& item : last->TakeOutput()) ready_.push_back(std::move(item));
 }
 
 absl::Status LaneReader::EndLane() {
@@ -197,11 +266,7 @@ absl::Status LaneReader::EndLane() {
     while (TRY(before_->Finish(false)) == ops::Held::kMore) {
     }
   }
-  if (before_ != nullptr && joining_ != nullptr) {
-    for (core::Block& given : before_->TakeOutput()) {
-      TRY(joining_->Push(std::move(given)));
-    }
-  }
+  TRY(PushJoining());
   if (joining_ != nullptr) {
     while (TRY(joining_->Finish(is_last)) == ops::Held::kMore) {
     }
@@ -213,20 +278,24 @@ absl::Status LaneReader::EndLane() {
   return absl::OkStatus();
 }
 
-// The next block, without the rows that are left out; one without rows where there is
-// none at the moment.
-std::optional<ops::BlockWork> LaneReader::TakeReady() {
-  core::Block block;
-  while (!ready_.empty() && block.rows() == 0) {
-    block = std::move(ready_.front());
-    ready_.pop_front();
-    const int64_t skipped = std::min(to_skip_, block.rows());
+// What is ready, without the rows to leave out and what is noted between them.
+std::optional<ops::RowsWork> LaneReader::TakeReady() {
+  std::vector<Item> items;
+  absl::Status error;
+  for (Item& item : std::exchange(ready_, {})) {
+    if (!item.status.ok()) error = item.status;
+    if (!error.ok() || (item.left_out && to_skip_ > 0)) continue;
+    const int64_t skipped = std::min(to_skip_, item.block.rows());
     to_skip_ -= skipped;
-    block = block.Slice(skipped, block.rows() - skipped);
+    if (!item.left_out && skipped == item.block.rows()) continue;
+    if (skipped > 0)
+      item.block = item.block.Slice(skipped, item.block.rows() - skipped);
+    items.push_back(std::move(item));
   }
-  return [block = std::move(block), turn = run_.turn,
-          &pool = pool_]() -> absl::StatusOr<core::Block> {
-    return InTurn(block, turn, pool);
+  return [items = std::move(items), error, turn = run_.turn,
+          &pool = pool_](ops::RowsSink& sink) mutable {
+    TRY(PassOn(std::move(items), turn, pool, sink));
+    return error;
   };
 }
 

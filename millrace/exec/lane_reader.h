@@ -20,6 +20,7 @@
 #include "millrace/exec/chain.h"
 #include "millrace/exec/meters.h"
 #include "millrace/exec/pass_plan.h"
+#include "millrace/exec/stage_run.h"
 #include "millrace/lanes/chunks.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/source.h"
@@ -36,24 +37,25 @@ struct LaneRun {
   int64_t turn = 0;  // Of a repeat: rows of later turns are other rows.
 };
 
-class LaneReader final : public ops::Reader {
+class LaneReader final : public ops::FindingReader {
  public:
   // Requires: library and pool outlive it.
   LaneReader(LaneRun run, const ops::Library& library, core::Pool& pool);
 
   absl::Status Fetch() override;
   absl::StatusOr<bool> FetchNow() override;
-  absl::StatusOr<std::optional<core::Block>> Next() override;
-  absl::StatusOr<std::optional<ops::BlockWork>> Find() override;
+  absl::StatusOr<std::optional<ops::RowsWork>> Find() override;
 
  private:
+  class Pushes;
+
   absl::Status OpenNext();
   absl::Status BeginLane();
   absl::StatusOr<bool> HasLane();
   absl::Status EndLane();
-  absl::Status Push(core::Block block);
+  absl::Status PushJoining();
   void Collect();
-  std::optional<ops::BlockWork> TakeReady();
+  std::optional<ops::RowsWork> TakeReady();
 
   const LaneRun run_;
   const ops::Library& library_;
@@ -69,7 +71,7 @@ class LaneReader final : public ops::Reader {
   std::unique_ptr<Chain> joining_;       // That one and those behind it, if any.
   Tails tails_;                          // Of the lane before.
   int64_t to_skip_;
-  std::deque<core::Block> ready_;
+  std::deque<Item> ready_;
 };
 
 // The identities that rows have in a later turn of a repeat.

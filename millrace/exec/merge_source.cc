@@ -23,6 +23,7 @@
 #include "millrace/ir/pipeline.h"
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/manifest.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/merger.h"
 #include "millrace/ops/operator.h"
@@ -48,9 +49,9 @@ class MergeReader final : public ops::Reader, private ops::Emitter {
     return wanted->FetchNow();
   }
 
-  absl::StatusOr<std::optional<core::Block>> Next() override {
+  absl::StatusOr<std::optional<core::Block>> Next(ops::BadRows& bad_rows) override {
     if (LaneReader* const wanted = Wanted(); wanted != nullptr) {
-      const std::optional<core::Block> block = TRY(wanted->Next());
+      const std::optional<core::Block> block = TRY(wanted->Next(bad_rows));
       if (!block) TRY(merger_->End(*this));
       if (block && block->rows() > 0) TRY(merger_->Push(*block, *this));
     } else if (ready_.empty()) {

@@ -22,16 +22,21 @@
 #include "millrace/base/text.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/branch_source.h"
+#include "millrace/exec/left_out.h"
 #include "millrace/exec/merge_source.h"
 #include "millrace/ir/argument_schema.h"
+#include "millrace/ir/catalog.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/value.h"
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/manifest.h"
+#include "millrace/ops/bad_rows.h"
+#include "millrace/ops/define.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/operator.h"
 #include "millrace/ops/source.h"
+#include "millrace/rewrite/pass.h"
 #include "millrace/rewrite/rewrite.h"
 
 namespace millrace::exec {
@@ -74,9 +79,9 @@ int JoinPlace(const std::vector<ir::Pipeline>& nodes, int last_batching) {
 }
 
 // Whether as many rows come out as go in.
-bool KeepsCount(const ir::Pipeline& node) {
-  const ir::OperatorTraits& traits = node.schema().traits;
-  return !traits.changes_cardinality && !traits.batching;
+bool KeepsCount(const std::vector<ir::Pipeline>& nodes, int place) {
+  const ir::OperatorTraits& traits = nodes[place].schema().traits;
+  return !traits.changes_cardinality && !traits.batching && !MayLeaveOut(nodes, place);
 }
 
 // "take (%2)", as the text form and errors have it.
@@ -113,7 +118,7 @@ std::string LooksAcrossLanes(const std::vector<ir::Pipeline>& nodes, bool counte
     if (traits.positional && uncounted != kNone) {
       return PlacesNotKnown(nodes, place, uncounted);
     }
-    const bool keeps_known = traits.positional || KeepsCount(nodes[place]);
+    const bool keeps_known = traits.positional || KeepsCount(nodes, place);
     if (uncounted == kNone && !keeps_known) uncounted = place;
   }
   return "";
@@ -143,13 +148,52 @@ bool NeedsIds(const ir::Pipeline& node) {
   return draws || node.spec().fields().empty();
 }
 
+bool CanFail(const ir::Pipeline& node) {
+  return !node.schema().traits.source && node.schema().can_fail(node.arguments());
+}
+
+bool Unstacks(const ir::Pipeline& node) { return node.schema().traits.unstacks; }
+
+bool IgnoresErrors(const ir::Pipeline& node) {
+  return node.schema().traits.ignores_errors;
+}
+
+// Errors name the row by its identity. Not worth it where batches are taken apart: a
+// map may have left other rows in them than there are identities.
+bool WantsIdsForErrors(const std::vector<ir::Pipeline>& nodes) {
+  return std::ranges::any_of(nodes, CanFail) && std::ranges::none_of(nodes, Unstacks);
+}
+
+bool WantsIds(const std::vector<ir::Pipeline>& nodes) {
+  return std::ranges::any_of(nodes, NeedsIds) || WantsIdsForErrors(nodes);
+}
+
+// Puts the operators that others are run as in their place.
+absl::StatusOr<ir::Pipeline> Lowered(const ir::Pipeline& pipeline,
+                                     const ops::Library& library) {
+  const ir::Catalog& catalog = library.catalog();
+  const auto rebuild =
+      [&](const ir::Pipeline& node,
+          const std::vector<ir::Pipeline>& inputs) -> absl::StatusOr<ir::Pipeline> {
+    const std::vector<ops::Step> steps = library.StepsOf(node);
+    if (steps.empty()) return rewrite::WithInputs(node, inputs, catalog);
+    ir::Pipeline made = inputs[0];
+    for (const ops::Step& step : steps) {
+      made = TRY(ir::Pipeline::Make(catalog, step.name, step.arguments, {made}));
+    }
+    return made;
+  };
+  return rewrite::RebuildAll(pipeline, rebuild);
+}
+
 // Follows the rows of each lane through the operators, as far as they are known.
 void CountLanes(PassPlan& plan) {
   std::vector<int64_t> rows = plan.lanes.lane_rows();
-  bool known = plan.cut.counted;
+  plan.first_rows.clear();
+  bool known = plan.cut.counted && !MayLeaveOut(plan.nodes, 0) && !plan.ignored_behind;
   for (int place = 1; place < plan.join; ++place) {
     const ir::Pipeline& node = plan.nodes[place];
-    known = known && (node.schema().traits.positional || KeepsCount(node));
+    known = known && (node.schema().traits.positional || KeepsCount(plan.nodes, place));
     if (!known || !node.schema().traits.positional) continue;
     std::vector<int64_t>& first = plan.first_rows[place];
     int64_t before = 0;
@@ -184,7 +228,15 @@ int64_t BatchSizeOf(const ir::Pipeline& node) {
 }
 
 ops::LaneContext PassPlan::ContextAt(int place, int64_t lane,
-                                     ops::LaneContext context) const {
+                                     const ops::LaneContext& all,
+                                     ops::BadRows& bad_rows) const {
+  ops::LaneContext context = {.pool = all.pool,
+                              .seed = all.seed,
+                              .epoch = all.epoch,
+                              .lane = all.lane,
+                              .call_number = all.call_number,
+                              .first_row = all.first_row,
+                              .bad_rows = bad_rows};
   const auto found = first_rows.find(place);
   if (found != first_rows.end()) context.first_row = found->second[lane];
   return context;
@@ -193,12 +245,13 @@ ops::LaneContext PassPlan::ContextAt(int place, int64_t lane,
 lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted) {
   lanes::CutFacts facts;
   int64_t rows_per_row = 1;  // Rows of the source in a row at this place.
-  for (const ir::Pipeline& node : nodes) {
+  for (int place = 0; place < static_cast<int>(nodes.size()); ++place) {
+    const ir::Pipeline& node = nodes[place];
     const ir::OperatorTraits& traits = node.schema().traits;
     if (traits.batching) {
       rows_per_row = Times(rows_per_row, BatchSizeOf(node));
       facts.batch_rows = rows_per_row;
-    } else if (traits.changes_cardinality) {
+    } else if (traits.changes_cardinality || MayLeaveOut(nodes, place)) {
       facts.counts_change = true;
     }
     if (traits.reorders) {
@@ -252,6 +305,7 @@ struct Branch {
   ir::Pipeline written;
   ir::Pipeline run;
   std::vector<ir::Pipeline> behind;  // As written: what its rows go through afterwards.
+  bool is_whole = false;             // It is all of the pipeline.
 };
 
 // Plans a pipeline from its end to its sources. Each source is listed and its cut
@@ -265,26 +319,15 @@ class Planner : public std::enable_shared_from_this<Planner> {
         library_(library),
         options_(options),
         pool_(pool),
-        with_ids_(options.with_ids ||
-                  std::ranges::any_of(pipeline.before.Nodes(), NeedsIds)) {}
+        with_ids_(options.with_ids || WantsIds(pipeline.before.Nodes())),
+        ignores_(std::ranges::any_of(nodes_, IgnoresErrors)) {}
 
   absl::StatusOr<PassPlan> Plan(const Branch& branch, uint64_t epoch) {
-    const std::vector<ir::Pipeline> written = ChainTo(branch.written);
-    std::vector<ir::Pipeline> nodes = ChainTo(branch.run);
-    if (nodes[0].schema().traits.branches()) {
-      return PlanBehindBranches({written, std::move(nodes), branch.behind}, epoch);
-    }
-    const Listed listed = TRY(ListedOf(nodes[0], written, branch.behind));
-    lanes::LaneList lanes = TRY(lanes::LaneList::Cut(
-        listed.manifest, listed.cut, ChunkKeyOf(written, options_.seed, epoch)));
-    return Finished({.nodes = std::move(nodes),
-                     .numbers = {},
-                     .source = listed.source,
-                     .manifest = listed.manifest,
-                     .cut = listed.cut,
-                     .lanes = std::move(lanes),
-                     .epoch = epoch,
-                     .one_lane_reason = listed.one_lane_reason});
+    PassPlan plan = TRY(PlanChain(branch, epoch));
+    plan.ignored_behind = ignores_ && !branch.is_whole;
+    if (plan.ignored_behind) TRY(CheckIgnoresNothing(plan));
+    CountLanes(plan);
+    return plan;
   }
 
   // What is known of the sources, in the order of the text form.
@@ -305,6 +348,36 @@ class Planner : public std::enable_shared_from_this<Planner> {
   }
 
  private:
+  absl::StatusOr<PassPlan> PlanChain(const Branch& branch, uint64_t epoch) {
+    const std::vector<ir::Pipeline> written = ChainTo(branch.written);
+    std::vector<ir::Pipeline> nodes = ChainTo(branch.run);
+    if (nodes[0].schema().traits.branches()) {
+      return PlanBehindBranches({written, std::move(nodes), branch.behind}, epoch);
+    }
+    const Listed listed = TRY(ListedOf(nodes[0], written, branch.behind));
+    lanes::LaneList lanes = TRY(lanes::LaneList::Cut(
+        listed.manifest, listed.cut, ChunkKeyOf(written, options_.seed, epoch)));
+    return Finished({.nodes = std::move(nodes),
+                     .numbers = {},
+                     .source = listed.source,
+                     .manifest = listed.manifest,
+                     .cut = listed.cut,
+                     .lanes = std::move(lanes),
+                     .epoch = epoch,
+                     .one_lane_reason = listed.one_lane_reason});
+  }
+
+  // Budgets are counted for the whole pass, so the operator must see all of it.
+  static absl::Status CheckIgnoresNothing(const PassPlan& plan) {
+    for (size_t place = 0; place < plan.nodes.size(); ++place) {
+      if (!IgnoresErrors(plan.nodes[place])) continue;
+      return absl::UnimplementedError(base::StrCat(
+          plan.NameOf(static_cast<int>(place)),
+          " cannot stand before repeat, concat, zip or mix; put it behind them"));
+    }
+    return absl::OkStatus();
+  }
+
   // Sources that read the same are still two: their rows are told apart.
   using SourceKey = std::pair<base::Sha256, int64_t>;
 
@@ -368,6 +441,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
   // Lanes are cut for what stands behind a repeat or concat as well.
   static lanes::CutFacts With(lanes::CutFacts facts,
                               const std::vector<ir::Pipeline>& behind) {
+    if (behind.empty()) return facts;
     const lanes::CutFacts more = CutFactsOf(behind, false);
     facts.batch_rows = std::max(facts.batch_rows, more.batch_rows);
     facts.shuffle_window = std::max(facts.shuffle_window, more.shuffle_window);
@@ -471,7 +545,6 @@ class Planner : public std::enable_shared_from_this<Planner> {
     plan.with_ids = with_ids_;
     plan.last_batching = LastBatching(plan.nodes);
     plan.join = JoinPlace(plan.nodes, plan.last_batching);
-    CountLanes(plan);
     return plan;
   }
 
@@ -480,6 +553,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
   const PassOptions options_;
   core::Pool& pool_;
   const bool with_ids_;
+  const bool ignores_;  // Errors are, behind the last branching.
   mutable base::Mutex mutex_;
   std::map<SourceKey, Listed> listed_ ABSL_GUARDED_BY(mutex_);
 };
@@ -489,9 +563,12 @@ class Planner : public std::enable_shared_from_this<Planner> {
 absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
                                   const ops::Library& library,
                                   const PassOptions& options, core::Pool& pool) {
-  const auto planner = std::make_shared<Planner>(pipeline, library, options, pool);
+  const rewrite::Rewritten lowered = {.before = TRY(Lowered(pipeline.before, library)),
+                                      .after = TRY(Lowered(pipeline.after, library)),
+                                      .steps = {}};
+  const auto planner = std::make_shared<Planner>(lowered, library, options, pool);
   PassPlan plan =
-      TRY(planner->Plan({pipeline.before, pipeline.after, {}}, options.epoch));
+      TRY(planner->Plan({lowered.before, lowered.after, {}, true}, options.epoch));
   planner->Record(plan);
   return plan;
 }

@@ -22,6 +22,7 @@
 #include "millrace/ir/pipeline.h"
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/manifest.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/operator.h"
 #include "millrace/ops/source.h"
@@ -53,6 +54,7 @@ struct PassPlan {
   int join = 0;            // Place whose input is counted, and where lanes are joined:
                            // that of the last batching operator, or behind them all.
   bool with_ids = false;   // Somebody needs identities.
+  bool ignored_behind = false;  // Rows that are wrong are left out behind all of it.
 
   // The rows that come to the joining place from each lane; lanes::kRowsMax where that
   // is not known.
@@ -74,7 +76,8 @@ struct PassPlan {
   absl::StatusOr<bool> Grow();
 
   // What the operator at a place may know of a lane, besides what all know.
-  ops::LaneContext ContextAt(int place, int64_t lane, ops::LaneContext context) const;
+  ops::LaneContext ContextAt(int place, int64_t lane, const ops::LaneContext& all,
+                             ops::BadRows& bad_rows) const;
 
   // What all operators may know of a lane.
   ops::LaneContext ContextOf(int64_t lane, core::Pool& pool) const;

@@ -12,12 +12,14 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/random.h"
+#include "millrace/base/text.h"
 #include "millrace/exec/runs_test.h"
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
 #include "millrace/lanes/cutting.h"
+#include "millrace/lanes/manifest.h"
 #include "millrace/ops/library.h"
 #include "millrace/rewrite/rewrite.h"
 
@@ -145,6 +147,57 @@ TEST(PassPlanTest, WithoutABatchThereIsNoLastBatching) {
       PlanPass(AsWritten("%0 = range(stop=10)"), ops::DefaultLibrary(), {});
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->last_batching, -1);
+}
+
+TEST(PassPlanTest, WhereRowsMayBeLeftOutCountsAreNotKnown) {
+  const std::string fails =
+      "%0 = range(stop=9000) %1 = map(%0, function={x: 1 // .value}) "
+      "%2 = enumerate(%1)";
+  EXPECT_FALSE(FactsOf(fails).counts_change);
+  EXPECT_TRUE(FactsOf(fails).one_lane_reason.empty());
+  const std::string ignored = base::StrCat(fails, " %3 = ignore_errors(%2)");
+  EXPECT_TRUE(FactsOf(ignored).counts_change);
+  EXPECT_FALSE(FactsOf(ignored).one_lane_reason.empty());
+  // Nothing before the numbers can fail: they are known.
+  EXPECT_EQ(FactsOf("%0 = range(stop=9000) %1 = enumerate(%0) "
+                    "%2 = map(%1, function={x: 1 // .value}) %3 = ignore_errors(%2)")
+                .one_lane_reason,
+            "");
+}
+
+TEST(PassPlanTest, TheRowsOfALaneAreNotKnownWhereSomeMayBeLeftOut) {
+  const auto joined_rows = [](const std::string& text) {
+    return PlanPass(AsWritten(text), ops::DefaultLibrary(), {})->joined_rows;
+  };
+  const std::string fails =
+      "%0 = range(stop=10) %1 = map(%0, function={x: 1 // .value}) "
+      "%2 = batch(%1, size=100)";
+  EXPECT_THAT(joined_rows(fails), testing::ElementsAre(10));
+  EXPECT_THAT(joined_rows(base::StrCat(fails, " %3 = ignore_errors(%2)")),
+              testing::ElementsAre(lanes::kRowsMax));
+}
+
+bool HasIds(const std::string& text) {
+  return PlanPass(AsWritten(text), ops::DefaultLibrary(), {})->with_ids;
+}
+
+TEST(PassPlanTest, RowsHaveIdentitiesWhereAnErrorWouldNameThem) {
+  EXPECT_TRUE(HasIds("%0 = range(stop=9) %1 = map(%0, function={x: 1 // .value})"));
+  EXPECT_TRUE(
+      HasIds("%0 = range(stop=9) %1 = filter(%0, predicate={1 // .value > 0})"));
+  EXPECT_FALSE(
+      HasIds("%0 = range(stop=9) %1 = map(%0, function={x: .value * 2 + 1}) "
+             "%2 = filter(%1, predicate={.x % 3 != 0}) %3 = batch(%2, size=4)"));
+}
+
+// The map leaves two rows in a batch, of which there would be four identities.
+TEST(PassPlanTest, RowsHaveNoIdentitiesForErrorsWhereBatchesAreTakenApart) {
+  const std::string text =
+      "%0 = range(stop=9) %1 = batch(%0, size=4) "
+      "%2 = map(%1, function={value: .value[0:2]}) %3 = unbatch(%2)";
+  EXPECT_FALSE(HasIds(text));
+  EXPECT_EQ(Values<int64_t>(Joined(MustRun(text)), "value"),
+            (std::vector<int64_t>{0, 1, 4, 5, 8}));
 }
 
 }  // namespace

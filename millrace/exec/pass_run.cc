@@ -17,6 +17,7 @@
 #include "millrace/core/block.h"
 #include "millrace/exec/chain.h"
 #include "millrace/exec/in_order_stage.h"
+#include "millrace/exec/left_out.h"
 #include "millrace/exec/memory.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/read_stage.h"
@@ -39,12 +40,14 @@ QueueLimits LimitsFor(const Memory& memory, int threads) {
   return {.items = 4 + 2 * int64_t{threads}, .bytes = memory.budget_bytes() / 16};
 }
 
-// Leaves out the first rows of a lane, on their way into a stage.
+// Leaves out the first rows of a lane, on their way into a stage, and what is noted
+// between them.
 class Skip final : public Sink {
  public:
   Skip(int64_t rows, Sink& next) : rows_(rows), next_(next) {}
 
   void Accept(Item item) override {
+    if (item.left_out && rows_ > 0) return;
     const int64_t skipped = std::min(rows_, item.block.rows());
     rows_ -= skipped;
     if (skipped > 0) {
@@ -237,6 +240,7 @@ PassRun::PassRun(PassPlan& plan, const PassPlace& place,
       lanes_(std::move(lanes)),
       read_work_({.source = *plan.source,
                   .name = plan.NameOf(0),
+                  .ignored = IgnoringPlace(plan.nodes, 0) >= 0,
                   .readers = place.threads + 1}),
       carry_(Carry{}),
       progress_(lanes_) {}
@@ -377,10 +381,12 @@ std::vector<lanes::LaneRange> PassRun::Left(int64_t position) const {
   return progress_.LeftAfter(position);
 }
 
-// A lane without a joining operator has ended when all of it was taken.
+// A lane without a joining operator has ended when all of it was taken. One that failed
+// stays: its earlier stages may be at work still.
 void PassRun::DropEndedLanes() {
   const bool joins = plan_.join < static_cast<int>(plan_.nodes.size());
-  while (!open_.empty() && open_.front()->ended() && open_.front()->ready().empty()) {
+  while (!open_.empty() && open_.front()->ended() && !open_.front()->failed() &&
+         open_.front()->ready().empty()) {
     if (!joins) progress_.EndLane(position_ - std::exchange(lane_position_, position_));
     open_.pop_front();
   }

@@ -1,7 +1,7 @@
 // For tests: draws pipelines over the whole catalog, as text. The same generator gives
 // the same pipeline. Rows have integer fields; some are computed, drawn, filtered,
 // shuffled and batched, in any order that has a meaning. Every exact rewrite but those
-// of images has something to do in some of them.
+// of images has something to do in some of them. In some, rows fail, and are left out.
 #pragma once
 
 #include <array>
@@ -34,12 +34,14 @@ class RandomPipeline {
     Add(InOrder{"range(start=", Number(-50, 50), ", stop=", Number(0, 1200),
                 ", step=", Number(1, 4), ")"});
     fields_ = {"value"};
+    forgiven_ = Number(0, 2) == 0 && !fails_;
     const int64_t operators = Number(0, 8);
     const int64_t fails_at = fails_ ? Number(0, operators + 1) : -1;
     for (int64_t i = 0; i <= operators; ++i) {
       if (i == fails_at) AddFailingAmongFilters();
       if (i < operators) AddOperator();
     }
+    if (forgiven_) AddForgiven();
     return text_;
   }
 
@@ -71,24 +73,23 @@ class RandomPipeline {
       case 5:
         return AddBatch();
       case 6:
-        return AddByPlace();
       case 7:
-        return AddFields();
+        return AddByPlace();
       case 8:
+        return AddFields();
       case 9:
         return AddPlainMap();
       case 10:
         return AddPlainFilters();
       default:  // One that changes nothing.
-        return Number(0, 2) == 0
-                   ? Add(InOrder{"filter(", Input(), ", predicate={true})"})
-                   : Add(InOrder{"map(", Input(), ", function={", Identity(), "})"});
+        return AddNoOp();
     }
   }
 
   // Makes one stream of several.
   void AddBranches() {
-    if (branchings_++ == 2) return;
+    if (branchings_ >= kBranchingsMax) return;
+    ++branchings_;
     const std::string input = Input();
     const int64_t kind = Number(0, 4);
     if (kind == 0) return Add(InOrder{"repeat(", input, ", count=", Number(0, 4), ")"});
@@ -151,6 +152,26 @@ class RandomPipeline {
     fields_.push_back(name);
   }
 
+  void AddNoOp() {
+    switch (Number(0, 3)) {
+      case 0:
+        return Add(InOrder{"filter(", Input(), ", predicate={true})"});
+      case 1:
+        return Add(InOrder{"prefetch(", Input(), ", count=", Number(0, 9), ")"});
+      default:
+        return Add(InOrder{"map(", Input(), ", function={", Identity(), "})"});
+    }
+  }
+
+  // What failed before is forgiven; what comes then does not fail.
+  void AddForgiven() {
+    Add(InOrder{"ignore_errors(", Input(), ", report=", Number(0, 20), ")"});
+    forgiven_ = false;
+    branchings_ = kBranchingsMax;  // Errors are ignored behind all of them.
+    const int64_t operators = Number(0, 3);
+    for (int64_t i = 0; i < operators; ++i) AddOperator();
+  }
+
   void AddByPlace() {
     switch (Number(0, 4)) {
       case 0:
@@ -177,10 +198,12 @@ class RandomPipeline {
 
   // Batches of batches need batches of one size.
   void AddBatch() {
-    if (batchings_ == 2 || short_batches_) return;
-    ++batchings_;
+    const bool again = batchings_ > 0 && Number(0, 3) == 0;
+    if (!again && (batchings_ == 2 || short_batches_)) return;
+    if (!again) ++batchings_;
+    const std::string first = Number(0, 4) == 0 ? "padded_batch" : "batch";
     short_batches_ = Number(0, 2) == 0;
-    Add(InOrder{"batch(", Input(), ", size=", Number(1, 40),
+    Add(InOrder{again ? "rebatch" : first, "(", Input(), ", size=", Number(1, 40),
                 ", drop_remainder=", short_batches_ ? "false" : "true", ")"});
   }
 
@@ -198,14 +221,16 @@ class RandomPipeline {
     });
   }
 
-  // An integer for each value of a row. Some can fail on other data, none on this.
+  // An integer for each value of a row. Some rows are wrong for it where that is
+  // forgiven later.
   std::string Expression(int depth) {
     if (depth == 0) return Number(0, 3) == 0 ? InOrder{Number(-9, 9)} : Field();
     const auto part = [&] { return InOrder{"(", Expression(depth - 1), ")"}; };
     static constexpr std::array<const char*, 3> kSigns = {" + ", " - ", " * "};
     switch (Number(0, 6)) {
       case 0:
-        return InOrder{part(), " // ", Number(1, 9)};
+        return forgiven_ ? InOrder{part(), " // (", Field(), " % ", Number(5, 99), ")"}
+                         : InOrder{part(), " // ", Number(1, 9)};
       case 1:
         return InOrder{"where(", part(), " < ",  part(), ", ",
                        part(),   ", ",   part(), ")"};
@@ -240,6 +265,8 @@ class RandomPipeline {
     fields_ = names;
   }
 
+  static constexpr int kBranchingsMax = 2;
+
   base::Generator draw_;
   bool fails_;
   std::string text_;
@@ -248,6 +275,7 @@ class RandomPipeline {
   int batchings_ = 0;
   int branchings_ = 0;
   bool short_batches_ = false;  // The last may have fewer rows.
+  bool forgiven_ = false;       // Rows may be wrong for what is drawn.
 };
 
 }  // namespace millrace::exec

@@ -18,6 +18,7 @@
 #include "millrace/exec/meters.h"
 #include "millrace/exec/stage_run.h"
 #include "millrace/lanes/chunks.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/source.h"
 
 namespace millrace::exec {
@@ -27,6 +28,31 @@ constexpr size_t kWaitingMax = 2;  // Pieces that wait for earlier ranges, per r
 constexpr int64_t kTaskBytes = int64_t{256} << 10;  // Of rows that are computed.
 
 }  // namespace
+
+// Takes rows, and notes those that are left out where they would have been.
+class ReadStage::Notes final : public ops::RowsSink {
+ public:
+  Notes(const ReadStage& stage, Task& task) : stage_(stage), task_(task) {}
+
+  absl::Status Give(core::Block block) override {
+    if (block.rows() == 0) return absl::OkStatus();
+    task_.out.push_back(Item::Of(std::move(block)));
+    const Item& item = task_.out.back();
+    stage_.meters_.AddInput(0, 0);
+    stage_.meters_.AddOutput(0, item.block.rows(), item.bytes);
+    return absl::OkStatus();
+  }
+
+  absl::Status LeaveOut(const ops::BadRow& row) override {
+    if (!stage_.work_.ignored) return row.why;
+    task_.out.push_back(Item::LeftOut({.place = 0, .why = stage_.Named(row.why)}));
+    return absl::OkStatus();
+  }
+
+ private:
+  const ReadStage& stage_;
+  Task& task_;
+};
 
 ReadStage::ReadStage(ReadWork& work, int64_t lane, std::vector<lanes::RowRange> ranges,
                      Sink& next, Meters& meters)
@@ -139,8 +165,8 @@ void ReadStage::Run(Task& task, int /*thread*/) {
 absl::Status ReadStage::Work(Task& task) {
   ReadTask& reading = task.reading;
   if (reading.piece >= 0) {
-    Give(TRY(std::exchange(reading.work, nullptr)()), task);
-    return absl::OkStatus();
+    Notes notes(*this, task);
+    return std::exchange(reading.work, nullptr)(notes);
   }
   if (reading.reader == nullptr) {
     reading.reader = TRY(work_.source.Open(ranges_[task.ticket]));
@@ -155,7 +181,7 @@ absl::Status ReadStage::Work(Task& task) {
 }
 
 absl::Status ReadStage::Find(Task& task) {
-  std::optional<ops::BlockWork> work = TRY(task.reading.reader->Find());
+  std::optional<ops::RowsWork> work = TRY(task.reading.reader->Find());
   task.reading.fetched = false;
   task.done = !work.has_value();
   if (work) task.reading.work = *std::move(work);
@@ -164,22 +190,16 @@ absl::Status ReadStage::Find(Task& task) {
 
 // Rows that take no reading are made at once, about so many bytes of them.
 absl::Status ReadStage::Compute(Task& task) {
+  Notes notes(*this, task);
   int64_t bytes = 0;
   while (!task.done && bytes < kTaskBytes) {
-    std::optional<core::Block> block = TRY(task.reading.reader->Next());
+    std::optional<core::Block> block = TRY(task.reading.reader->Next(notes));
     task.done = !block.has_value();
     if (task.done) break;
     bytes += std::max<int64_t>(block->content_bytes(), 1);
-    Give(*std::move(block), task);
+    TRY(notes.Give(*std::move(block)));
   }
   return absl::OkStatus();
-}
-
-void ReadStage::Give(core::Block block, Task& task) {
-  if (block.rows() == 0) return;
-  task.out.push_back(Item::Of(std::move(block)));
-  meters_.AddInput(0, 0);
-  meters_.AddOutput(0, task.out.back().block.rows(), task.out.back().bytes);
 }
 
 absl::Status ReadStage::Named(const absl::Status& status) const {
@@ -202,7 +222,7 @@ void ReadStage::Complete(Task task) {
 void ReadStage::CompletePiece(Task task, Slot& slot) {
   Piece& piece = slot.pieces[task.reading.piece - slot.first_piece];
   piece.state = Piece::State::kMade;
-  if (!task.out.empty()) piece.item = std::move(task.out.front());
+  piece.items = std::move(task.out);
 }
 
 // A reader whose last fetch took no waiting fetches by itself the next time too.
@@ -218,7 +238,7 @@ void ReadStage::CompleteSlot(Task task, Slot& slot) {
     slot.pieces.push_back(
         {.state = Piece::State::kUnmade, .work = std::move(reading.work)});
   }
-  for (Item& item : task.out) slot.pieces.push_back({.item = std::move(item)});
+  if (!task.out.empty()) slot.pieces.push_back({.items = std::move(task.out)});
 }
 
 void ReadStage::Flush() {
@@ -236,10 +256,10 @@ void ReadStage::Flush() {
 
 void ReadStage::FlushPieces(Slot& slot) {
   while (!slot.pieces.empty() && slot.pieces.front().state == Piece::State::kMade) {
-    std::optional<Item> item = std::move(slot.pieces.front().item);
+    std::vector<Item> items = std::move(slot.pieces.front().items);
     slot.pieces.pop_front();
     ++slot.first_piece;
-    if (item) next_.Accept(*std::move(item));
+    for (Item& item : items) next_.Accept(std::move(item));
   }
 }
 

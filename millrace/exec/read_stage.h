@@ -30,8 +30,9 @@ namespace millrace::exec {
 // What all reading of a pass has in common.
 struct ReadWork {
   const ops::Source& source;
-  std::string name;     // Of the source operator, for errors.
-  int64_t readers = 2;  // Open at once in a lane, at most.
+  std::string name;      // Of the source operator, for errors.
+  bool ignored = false;  // Rows that are wrong are left out.
+  int64_t readers = 2;   // Open at once in a lane, at most.
   RunningMean bytes_per_task = {};
 };
 
@@ -58,13 +59,15 @@ class ReadStage final : public StageRun {
   bool all_opened() const { return next_range_ == ranges_.size(); }
 
  private:
+  class Notes;
+
   // A block that waits for earlier ones, or to be made.
   struct Piece {
     enum class State : uint8_t { kUnmade, kBusy, kMade };
 
     State state = State::kMade;
-    std::optional<Item> item = {};  // Once made; nothing where it has no rows.
-    ops::BlockWork work = nullptr;  // While unmade.
+    std::vector<Item> items = {};  // Once made, if it has any rows.
+    ops::RowsWork work = nullptr;  // While unmade.
   };
 
   // A range being read.
@@ -89,7 +92,6 @@ class ReadStage final : public StageRun {
   absl::Status Work(Task& task);
   absl::Status Find(Task& task);
   absl::Status Compute(Task& task);
-  void Give(core::Block block, Task& task);
   absl::Status Named(const absl::Status& status) const;
   void CompletePiece(Task task, Slot& slot);
   void CompleteSlot(Task task, Slot& slot);

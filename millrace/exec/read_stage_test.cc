@@ -13,6 +13,7 @@
 
 #include "millrace/base/check.h"
 #include "millrace/base/clock.h"
+#include "millrace/base/status.h"
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/collected_items_test.h"
@@ -21,6 +22,7 @@
 #include "millrace/exec/stage_run.h"
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/manifest.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/single_operator_test.h"
 #include "millrace/ops/source.h"
 
@@ -31,7 +33,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Numbers, two to a block, each block to be fetched first; number 13 cannot be read,
-// and those below `at_hand` take no waiting.
+// those below `at_hand` take no waiting, and number 30 is wrong.
 class NumberReader final : public ops::Reader {
  public:
   NumberReader(const lanes::RowRange& rows, int64_t at_hand)
@@ -48,9 +50,13 @@ class NumberReader final : public ops::Reader {
     return fetched_;
   }
 
-  absl::StatusOr<std::optional<core::Block>> Next() override {
+  absl::StatusOr<std::optional<core::Block>> Next(ops::BadRows& bad_rows) override {
     CHECK(std::exchange(fetched_, false)) << "Next without Fetch";
     if (rows_.begin == rows_.end) return std::nullopt;
+    if (rows_.begin == 30) {
+      TRY(bad_rows.LeaveOut({.why = absl::DataLossError("30 is wrong")}));
+      ++rows_.begin;
+    }
     const int64_t begin = rows_.begin;
     rows_.begin = std::min(rows_.end, begin + 2);
     return ops::Numbers(begin, rows_.begin);
@@ -200,6 +206,22 @@ TEST_F(ReadStageTest, AnErrorNamesTheSourceAndTheLane) {
   EXPECT_THAT(out_.values(), ElementsAre(0, 1));
   EXPECT_THAT(out_.items().back().status.message(),
               HasSubstr("numbers (%0), lane 3: the disk is gone"));
+}
+
+TEST_F(ReadStageTest, ARowThatIsWrongIsAnErrorOrLeftOut) {
+  for (const bool ignored : {false, true}) {
+    work_.ignored = ignored;
+    out_ = CollectedItems();
+    const auto stage = MakeStage({{0, 28, 33}});
+    RunAll(*stage);
+    ASSERT_GT(out_.items().size(), 1U);
+    const Item& second = out_.items()[1];
+    const absl::Status& why = ignored ? second.left_out->why : second.status;
+    EXPECT_EQ(why.message(), "numbers (%0), lane 3: 30 is wrong");
+    const std::vector<int64_t> values = out_.values();
+    EXPECT_EQ(values, ignored ? (std::vector<int64_t>{28, 29, 31, 32})
+                              : (std::vector<int64_t>{28, 29}));
+  }
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ bool RowWiseStage::TakeRowsToSlots(int64_t rows, Task& task) {
   const int64_t position = *position_ + rows_claimed_;
   task.in.push_back(queue_.PopRows(std::min(rows, work_.slots->RowsFrom(position))));
   const int64_t taken = task.in.back().block.rows();
-  if (taken == 0) return true;  // An error on its way.
+  if (taken == 0) return true;  // An error on its way, or a row left out.
   absl::StatusOr<std::vector<core::Buffer>> places =
       work_.slots->Claim(position, taken);
   if (places.ok()) task.places = *std::move(places);
@@ -77,12 +77,17 @@ void RowWiseStage::Run(Task& task, int thread) {
   Chain& chain = *work_.chains[thread];
   chain.SetLane(lane_);
   for (Item& item : task.in) {
+    if (item.left_out) {
+      task.out.push_back(std::move(item));
+      continue;
+    }
     absl::Status status = item.status;
     task.rows_in += item.block.rows();
     if (!task.places.empty()) chain.WriteInto(std::exchange(task.places, {}));
     if (status.ok()) status = chain.Push(std::move(item.block));
-    for (core::Block& block : chain.TakeOutput()) {
-      task.out.push_back(Item::Of(std::move(block), item.position));
+    for (Item& made : chain.TakeOutput()) {
+      made.position = item.position;
+      task.out.push_back(std::move(made));
     }
     if (status.ok()) continue;
     task.out.push_back(Item::Error(std::move(status)));

@@ -14,11 +14,14 @@
 
 #include "millrace/base/check.h"
 #include "millrace/base/status.h"
-#include "millrace/base/text.h"
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
+#include "millrace/exec/left_out.h"
 #include "millrace/exec/pass_plan.h"
+#include "millrace/exec/row_names.h"
+#include "millrace/exec/stage_run.h"
 #include "millrace/lanes/chunks.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/operator.h"
 #include "millrace/ops/source.h"
@@ -32,12 +35,12 @@ class SequentialRunner::Lane {
   Lane(SequentialRunner& runner, int64_t number) : runner_(runner), number_(number) {
     const PassPlan& plan = runner.plan_;
     const ops::LaneContext context = plan.ContextOf(number, runner.pool_);
+    for (size_t i = 0; i < plan.nodes.size(); ++i) outputs_.emplace_back(this, i);
     for (size_t i = 1; i < plan.nodes.size(); ++i) {
       const int place = static_cast<int>(i);
-      operators_.push_back(
-          runner.library_.Make(plan.nodes[i], plan.ContextAt(place, number, context)));
+      operators_.push_back(runner.library_.Make(
+          plan.nodes[i], plan.ContextAt(place, number, context, outputs_[i])));
     }
-    for (size_t i = 0; i < plan.nodes.size(); ++i) outputs_.emplace_back(this, i);
   }
 
   absl::Status Run() {
@@ -55,8 +58,9 @@ class SequentialRunner::Lane {
   }
 
  private:
-  // What leaves the operator at a place (0 is the source) and enters the next.
-  class Output final : public ops::Emitter {
+  // What leaves the operator at a place (0 is the source) and enters the next, and what
+  // it leaves out.
+  class Output final : public ops::Emitter, public ops::BadRows {
    public:
     Output(Lane* lane, size_t place) : lane_(lane), place_(static_cast<int>(place)) {}
 
@@ -72,6 +76,10 @@ class SequentialRunner::Lane {
       return lane_->At(place_).FinishPass(rows, *this);
     }
 
+    absl::Status LeaveOut(const ops::BadRow& row) override {
+      return lane_->LeaveOut(place_, row);
+    }
+
    private:
     Lane* lane_;
     int place_;
@@ -81,7 +89,7 @@ class SequentialRunner::Lane {
 
   absl::Status Enter(int place, core::Block block) {
     if (place > static_cast<int>(operators_.size())) {
-      runner_.ready_.push_back(std::move(block));
+      runner_.ready_.push_back(Item::Of(std::move(block)));
       return absl::OkStatus();
     }
     return Named(place, At(place).Push(std::move(block), outputs_[place]));
@@ -93,7 +101,7 @@ class SequentialRunner::Lane {
     TRY(Named(0, reader.status()));
     while (true) {
       TRY(Named(0, (*reader)->Fetch()));
-      absl::StatusOr<std::optional<core::Block>> block = (*reader)->Next();
+      absl::StatusOr<std::optional<core::Block>> block = (*reader)->Next(outputs_[0]);
       TRY(Named(0, block.status()));
       if (!block->has_value()) return absl::OkStatus();
       if ((*block)->rows() > 0) TRY(Enter(1, **std::move(block)));
@@ -128,12 +136,20 @@ class SequentialRunner::Lane {
     return absl::OkStatus();
   }
 
+  absl::Status LeaveOut(int place, const ops::BadRow& row) {
+    absl::Status named =
+        NamedRow(runner_.plan_, {.place = place, .lane = number_}, row);
+    const bool ignored = IgnoringPlace(runner_.plan_.nodes, place) >= 0;
+    if (!ignored) return named_ = named;
+    runner_.ready_.push_back(Item::LeftOut({place, std::move(named)}));
+    return absl::OkStatus();
+  }
+
   // Says where an error happened, once: an error that comes through the operators
   // behind it is already named.
   absl::Status Named(int place, const absl::Status& status) {
     if (status.ok() || !named_.ok()) return status;
-    named_ = base::Annotate(
-        status, base::StrCat(runner_.plan_.NameOf(place), ", lane ", number_));
+    named_ = NamedPlace(runner_.plan_, {.place = place, .lane = number_}, status);
     return named_;
   }
 
@@ -152,16 +168,22 @@ absl::StatusOr<SequentialRunner> SequentialRunner::Open(
 }
 
 absl::StatusOr<std::optional<core::Block>> SequentialRunner::Next() {
-  while (ready_.empty() && status_.ok() && next_lane_ < plan_.lanes.size()) {
-    status_ = Lane(*this, next_lane_++).Run();
+  while (true) {
+    while (ready_.empty() && status_.ok() && next_lane_ < plan_.lanes.size()) {
+      status_ = Lane(*this, next_lane_++).Run();
+    }
+    if (ready_.empty()) {  // What came out before an error is still delivered.
+      TRY(status_);
+      return std::nullopt;
+    }
+    const Item item = std::move(ready_.front());
+    ready_.pop_front();
+    if (!item.left_out) return item.block;
+    const absl::Status allowed = left_out_.Add(*item.left_out);
+    if (allowed.ok()) continue;
+    ready_.clear();
+    status_ = allowed;
   }
-  if (ready_.empty()) {  // What came out before an error is still delivered.
-    TRY(status_);
-    return std::nullopt;
-  }
-  core::Block block = std::move(ready_.front());
-  ready_.pop_front();
-  return block;
 }
 
 }  // namespace millrace::exec

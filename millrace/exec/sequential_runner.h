@@ -20,7 +20,9 @@
 
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
+#include "millrace/exec/left_out.h"
 #include "millrace/exec/pass_plan.h"
+#include "millrace/exec/stage_run.h"
 #include "millrace/ops/library.h"
 #include "millrace/rewrite/rewrite.h"
 
@@ -42,18 +44,25 @@ class SequentialRunner {
 
   const PassPlan& plan() const { return plan_; }
 
+  // What was left out before what Next has given.
+  const LeftOut& left_out() const { return left_out_; }
+
  private:
   class Lane;
 
   SequentialRunner(PassPlan plan, const ops::Library& library, core::Pool& pool)
-      : plan_(std::move(plan)), library_(library), pool_(pool) {}
+      : plan_(std::move(plan)),
+        library_(library),
+        pool_(pool),
+        left_out_(plan_.nodes) {}
 
   PassPlan plan_;
   const ops::Library& library_;
   core::Pool& pool_;
   int64_t next_lane_ = 0;
   std::map<int64_t, core::Block> carry_;  // Tails so far, by key.
-  std::deque<core::Block> ready_;
+  std::deque<Item> ready_;
+  LeftOut left_out_;
   absl::Status status_;
 };
 

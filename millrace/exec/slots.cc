@@ -1,6 +1,5 @@
 #include "millrace/exec/slots.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -41,10 +40,11 @@ std::optional<SlotShape> SlotsBehind(const PassPlan& plan, const Stage& stage) {
     return std::nullopt;
   }
   const ir::Pipeline& last = plan.nodes[stage.last];
-  const bool fits = plan.nodes[behind].schema().traits.stacks_runs &&
-                    last.schema().traits.fills_places &&
-                    std::all_of(plan.nodes.begin() + stage.first,
-                                plan.nodes.begin() + behind, GivesOneRowPerRow);
+  bool fits = plan.nodes[behind].schema().traits.stacks_runs &&
+              last.schema().traits.fills_places;
+  for (int place = stage.first; place < behind; ++place) {
+    fits = fits && GivesOneRowPerRow(plan.nodes, place);
+  }
   if (!fits) return std::nullopt;
   SlotShape shape = {.batch_rows = BatchSizeOf(plan.nodes[behind]), .row_bytes = {}};
   int64_t bytes = 0;

@@ -104,5 +104,16 @@ TEST(SlotsTest, GiveTheSameBatchesAsCopying) {
   }
 }
 
+TEST(SlotsTest, AreNotWhereRowsMayBeLeftOut) {
+  const std::string text = R"(
+%0 = range(stop=100)
+%1 = map(%0, function={x: normal(0.0, 1.0, shape=[1024]) + 1 // .value})
+%2 = batch(%1, size=16)
+)";
+  const Stage map = {Stage::Kind::kRowWise, 1, 1};
+  EXPECT_TRUE(ShapeBehind(text, map));
+  EXPECT_FALSE(ShapeBehind(base::StrCat(text, "%3 = ignore_errors(%2)"), map));
+}
+
 }  // namespace
 }  // namespace millrace::exec

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,15 +17,18 @@
 
 #include "millrace/core/block.h"
 #include "millrace/core/buffer.h"
+#include "millrace/exec/left_out.h"
 #include "millrace/exec/memory.h"
 #include "millrace/ops/source.h"
 
 namespace millrace::exec {
 
-// What moves from stage to stage: rows, or the error that came instead of them.
+// What moves from stage to stage: rows, or the error that came instead of them, or that
+// a row was left out here.
 struct Item {
   core::Block block;
   absl::Status status;
+  std::optional<LeftOutRow> left_out = {};
   int64_t bytes = 0;  // Of content.
   // Rows that entered the joining operator up to the end of this batch, in this pass;
   // meaningless before that operator.
@@ -38,6 +42,10 @@ struct Item {
 
   static Item Error(absl::Status status) {
     return {.block = {}, .status = std::move(status)};
+  }
+
+  static Item LeftOut(LeftOutRow row) {
+    return {.block = {}, .status = {}, .left_out = std::move(row)};
   }
 };
 
@@ -54,7 +62,7 @@ struct ReadTask {
   bool fetches = false;                 // Waits for the disk, rather than computing.
   bool fetched = false;                 // Finding has what it needs.
   bool at_hand = false;                 // Nobody had to wait for that.
-  ops::BlockWork work = nullptr;        // What was found, or is to be made ...
+  ops::RowsWork work = nullptr;         // What was found, or is to be made ...
   int64_t piece = -1;                   // ... as this of the range's pieces.
 };
 

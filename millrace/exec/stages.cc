@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "millrace/exec/left_out.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
 
@@ -17,9 +18,9 @@ Stage::Kind KindOf(const ir::Pipeline& node) {
 
 }  // namespace
 
-bool GivesOneRowPerRow(const ir::Pipeline& node) {
-  const ir::OperatorTraits& traits = node.schema().traits;
-  return traits.row_wise && !traits.changes_cardinality;
+bool GivesOneRowPerRow(const std::vector<ir::Pipeline>& nodes, int place) {
+  const ir::OperatorTraits& traits = nodes[place].schema().traits;
+  return traits.row_wise && !traits.changes_cardinality && !MayLeaveOut(nodes, place);
 }
 
 std::vector<Stage> CutIntoStages(const std::vector<ir::Pipeline>& nodes,
@@ -36,8 +37,8 @@ std::vector<Stage> CutIntoStages(const std::vector<ir::Pipeline>& nodes,
 }
 
 int SkipPlace(const std::vector<ir::Pipeline>& nodes, int place) {
-  while (place > 1 && GivesOneRowPerRow(nodes[place - 1])) --place;
-  return place == 1 ? 0 : place;
+  while (place > 1 && GivesOneRowPerRow(nodes, place - 1)) --place;
+  return place == 1 && !MayLeaveOut(nodes, 0) ? 0 : place;
 }
 
 }  // namespace millrace::exec

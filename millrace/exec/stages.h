@@ -21,8 +21,9 @@ struct Stage {
   bool operator==(const Stage&) const = default;
 };
 
-// Tells whether an operator gives exactly one row for each row, looking at no other.
-bool GivesOneRowPerRow(const ir::Pipeline& node);
+// Tells whether the operator at a place gives exactly one row for each row, looking at
+// no other, and leaving none out.
+bool GivesOneRowPerRow(const std::vector<ir::Pipeline>& nodes, int place);
 
 // Groups operators, the source first. A stage begins at each of `cuts` besides where
 // the kind changes.
@@ -31,7 +32,8 @@ std::vector<Stage> CutIntoStages(const std::vector<ir::Pipeline>& nodes,
 
 // The place of the first of the operators right before `place` that give exactly one
 // row for each row: rows can be left out there as well as at `place`. It is `place`
-// where there is no such operator, and 0 where the source's own rows can be left out.
+// where there is no such operator, and 0 where the source's own rows can be left out:
+// those that it was asked for all come, none of them being wrong.
 int SkipPlace(const std::vector<ir::Pipeline>& nodes, int place);
 
 }  // namespace millrace::exec

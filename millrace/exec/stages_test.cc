@@ -47,5 +47,29 @@ TEST(StagesTest, RowsCanBeLeftOutBeforeOperatorsThatKeepTheCount) {
   EXPECT_EQ(SkipPlace(Nodes(), 1), 0);
 }
 
+TEST(StagesTest, RowsThatMayBeLeftOutAreNotCounted) {
+  const std::vector<ir::Pipeline> nodes = MustParse(R"(
+%0 = range(stop=100)
+%1 = map(%0, function={x: .value})
+%2 = map(%1, function={x: 1 // .x})
+%3 = batch(%2, size=10)
+%4 = ignore_errors(%3)
+%5 = map(%4, function={x: 1 // .x})
+)")
+                                              .Nodes();
+  EXPECT_TRUE(GivesOneRowPerRow(nodes, 1));
+  EXPECT_FALSE(GivesOneRowPerRow(nodes, 2));
+  EXPECT_FALSE(GivesOneRowPerRow(nodes, 4));
+  EXPECT_TRUE(GivesOneRowPerRow(nodes, 5));  // Nobody ignores its errors.
+  EXPECT_EQ(SkipPlace(nodes, 3), 3);
+  EXPECT_EQ(SkipPlace(nodes, 2), 0);
+}
+
+TEST(StagesTest, NothingIsLeftOutAtASourceThatMayLeaveOutRowsItself) {
+  const std::vector<ir::Pipeline> nodes =
+      MustParse("%0 = read_text(paths=[\"a\"])\n%1 = ignore_errors(%0)").Nodes();
+  EXPECT_EQ(SkipPlace(nodes, 1), 1);
+}
+
 }  // namespace
 }  // namespace millrace::exec

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,12 +13,28 @@
 #include "millrace/base/check.h"
 #include "millrace/base/sha256.h"
 #include "millrace/base/text.h"
+#include "millrace/core/dtype.h"
 #include "millrace/core/shape.h"
+#include "millrace/core/tensor.h"
 #include "millrace/ir/content_hash.h"
 #include "millrace/ir/kernel.h"
 #include "millrace/ir/type.h"
 
 namespace millrace::ir {
+namespace {
+
+// Only a plain literal is known not to be zero: one that is itself in every type that
+// it may give way to.
+bool MayBeZero(const Term& term) {
+  if (term.kind != Term::Kind::kLiteral || !term.type.shape.is_scalar() ||
+      term.type.dtype != core::DType::kInt64) {
+    return true;
+  }
+  const int64_t value = term.literal.As<int64_t>()[0];
+  return value < 1 || value > std::numeric_limits<int8_t>::max();
+}
+
+}  // namespace
 
 absl::Status CheckCallNumber(int64_t number) {
   if (number >= 0 && number < kCallNumberMax) return absl::OkStatus();
@@ -59,12 +76,17 @@ bool Expression::IsRandom() const { return NextCallNumber() > 0; }
 
 bool Expression::CanFail(const Term& term) const {
   if (term.kind != Term::Kind::kCall) return false;
-  if (term.kernel->fails != Fails::kOnUnknownShapes) {
-    return term.kernel->fails == Fails::kOnData;
-  }
+  const Fails fails = term.kernel->fails;
+  if (fails == Fails::kNever || fails == Fails::kOnData) return fails == Fails::kOnData;
+  if (fails == Fails::kOnZero && MayBeZero((*this)[term.operands.back()])) return true;
   return std::ranges::any_of(term.operands, [&](TermId operand) {
     return !(*this)[operand].type.shape.IsKnown();
   });
+}
+
+bool Expression::CanFail() const {
+  return std::ranges::any_of(terms_,
+                             [this](const Term& term) { return CanFail(term); });
 }
 
 int64_t Expression::NextCallNumber() const {

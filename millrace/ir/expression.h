@@ -85,6 +85,9 @@ class Expression {
   // right.
   bool CanFail(const Term& term) const;
 
+  // Whether any term can.
+  bool CanFail() const;
+
   // One more than the largest call number in it; 0 when there is none.
   int64_t NextCallNumber() const;
 

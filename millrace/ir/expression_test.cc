@@ -98,6 +98,23 @@ TEST(ExpressionTest, KnowsWhichTermsCanFail) {
   EXPECT_FALSE(last_can_fail("{int64[1, 2, 3][1:]}"));  // All sizes are known.
 }
 
+TEST(ExpressionTest, DividingByALiteralOtherThanZeroCannotFail) {
+  for (const std::string_view text : {"{.a // 1}", "{.a // 127}", "{.a // 3i64}"}) {
+    EXPECT_FALSE(Parsed(text).CanFail()) << text;
+  }
+  // What may be 0, or become so where the literal gives way to a smaller type.
+  for (const std::string_view text :
+       {"{.a // 0}", "{.a // 128}", "{.a // 256}", "{.a // .b}", "{.a // (.b + 1)}",
+        "{1 // .a}", "{.a // int64[1, 0]}", "{.image // 2}"}) {
+    EXPECT_TRUE(Parsed(text).CanFail()) << text;
+  }
+}
+
+TEST(ExpressionTest, CanFailWhereAnyTermCan) {
+  EXPECT_TRUE(Parsed("{(.a / .b) + 1}").CanFail());
+  EXPECT_FALSE(Parsed("{.a + 1}").CanFail());
+}
+
 TEST(ExpressionTest, ComparesByContent) {
   EXPECT_EQ(Parsed("{.a + 1}"), Parsed("{ .a+1 }"));
   EXPECT_EQ(Parsed("{$0 = .a * 2; $0 + $0}"), Parsed("{.a * 2 + .a * 2}"));

@@ -28,7 +28,8 @@ namespace millrace::ir {
 enum class Fails : uint8_t {
   kNever,
   kOnUnknownShapes,  // Only where a shape was not known beforehand.
-  kOnData,           // Corrupt bytes, division by zero, an index out of range.
+  kOnZero,           // Of division: also where the last operand is 0.
+  kOnData,           // Corrupt bytes, an index out of range.
 };
 
 // One operand of a running kernel: a value per row, or one value for all of them.

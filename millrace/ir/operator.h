@@ -63,10 +63,13 @@ struct OperatorTraits {
   bool changes_cardinality = false;  // Rows out may be fewer or more than rows in.
   bool batching = false;             // Groups rows; what does not fill one is a tail.
   bool reorders = false;             // Shuffles: chunks are permuted, lanes cut for it.
-  bool keeps_fields = false;  // Passes fields on; reads only what functions read.
-  bool stacks_runs = false;   // Batches are rows as they come: a row's place is known
-                              // before the row is.
-  bool fills_places = false;  // Can write results to where they are wanted.
+  bool keeps_fields = false;    // Passes fields on; reads only what functions read.
+  bool stacks_runs = false;     // Batches are rows as they come: a row's place is known
+                                // before the row is.
+  bool fills_places = false;    // Can write results to where they are wanted.
+  bool unstacks = false;        // Takes batches apart: identities must fit their rows.
+  bool ignores_errors = false;  // Rows that are wrong before it are left out: its
+                                // argument budget says how many may be.
   // What makes one stream of several; lanes begin anew behind these.
   bool repeats = false;       // Of one input again and again, `count` times or forever.
   bool concatenates = false;  // Of its inputs one after the other.
@@ -107,6 +110,12 @@ struct OperatorSchema {
 
   // Whether it draws random numbers, given its arguments.
   std::function<bool(const Arguments&)> is_random = [](const Arguments&) {
+    return false;
+  };
+
+  // Whether a row can be wrong for it, given its arguments: such a row is an error, or
+  // left out where errors are ignored.
+  std::function<bool(const Arguments&)> can_fail = [](const Arguments&) {
     return false;
   };
 

@@ -162,9 +162,13 @@ inline void AddKernel(Catalog& catalog, const TestKernel& kernel) {
 }
 
 inline void AddInfixKernels(Catalog& catalog) {
-  for (const char* name : {"add", "subtract", "multiply", "floor_divide", "modulo"}) {
+  for (const char* name : {"add", "subtract", "multiply", "modulo"}) {
     AddKernel(catalog, {.name = name, .operands = 2, .promotes = true});
   }
+  AddKernel(catalog, {.name = "floor_divide",
+                      .operands = 2,
+                      .promotes = true,
+                      .fails = Fails::kOnZero});
   AddKernel(catalog, {.name = "divide",
                       .operands = 2,
                       .infer = InferDivide,

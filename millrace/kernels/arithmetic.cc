@@ -298,7 +298,7 @@ KernelSchema FloorDivideKernel() {
                "Divides a by b and rounds down; dividing an integer by "
                "zero is an error of the row.",
                RunDivision<FloorQuotient>);
-  schema.fails = Fails::kOnData;
+  schema.fails = Fails::kOnZero;
   return schema;
 }
 
@@ -308,7 +308,7 @@ KernelSchema ModuloKernel() {
                "Gives the rest of floor_divide, which has the sign of "
                "b; an integer modulo zero is an error of the row.",
                RunDivision<Remainder>);
-  schema.fails = Fails::kOnData;
+  schema.fails = Fails::kOnZero;
   return schema;
 }
 

@@ -394,8 +394,8 @@ TEST(ArithmeticTest, SaysWhenEachCanFail) {
   };
   EXPECT_EQ(fails("add"), ir::Fails::kOnUnknownShapes);
   EXPECT_EQ(fails("divide"), ir::Fails::kOnUnknownShapes);
-  EXPECT_EQ(fails("floor_divide"), ir::Fails::kOnData);
-  EXPECT_EQ(fails("modulo"), ir::Fails::kOnData);
+  EXPECT_EQ(fails("floor_divide"), ir::Fails::kOnZero);
+  EXPECT_EQ(fails("modulo"), ir::Fails::kOnZero);
   EXPECT_EQ(fails("negate"), ir::Fails::kNever);
 }
 

@@ -498,9 +498,9 @@ class ConformanceTest : public testing::TestWithParam<std::string> {
 
   // Whether it may fail on rows of these types.
   bool MayFail(const std::vector<ir::ValueType>& types) const {
-    if (kernel().fails != ir::Fails::kOnUnknownShapes) {
-      return kernel().fails == ir::Fails::kOnData;
-    }
+    const ir::Fails fails = kernel().fails;
+    if (fails == ir::Fails::kNever) return false;
+    if (fails == ir::Fails::kOnData || fails == ir::Fails::kOnZero) return true;
     return !std::ranges::all_of(
         types, [](const ir::ValueType& type) { return type.shape.IsKnown(); });
   }

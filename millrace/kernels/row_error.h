@@ -16,4 +16,12 @@ absl::Status RowError(int64_t row, std::string_view what);
 // other error, such as of memory.
 absl::Status RowErrorOf(int64_t row, const absl::Status& error);
 
+// Tells whether an error is about the rows: they are corrupt, or not what a kernel can
+// take. Others, such as of memory, are not.
+bool IsOfRow(const absl::Status& error);
+
+// Makes an error of a block of one row DataLoss that does not number the row: its place
+// in that block says nothing.
+absl::Status OfOnlyRow(const absl::Status& error);
+
 }  // namespace millrace::kernels

@@ -7,7 +7,7 @@ namespace {
 
 class Strict final : public BadRows {
  public:
-  absl::Status LeaveOut(const absl::Status& why) override { return why; }
+  absl::Status LeaveOut(const BadRow& row) override { return row.why; }
 };
 
 }  // namespace

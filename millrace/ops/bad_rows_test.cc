@@ -8,7 +8,7 @@ namespace {
 
 TEST(BadRowsTest, ByDefaultNoneIsLeftOut) {
   const absl::Status why = absl::DataLossError("the checksum does not fit");
-  EXPECT_EQ(NoBadRows().LeaveOut(why), why);
+  EXPECT_EQ(NoBadRows().LeaveOut({.why = why}), why);
 }
 
 }  // namespace

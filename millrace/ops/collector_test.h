@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "millrace/base/status.h"
 #include "millrace/core/block.h"
 #include "millrace/lanes/chunks.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/operator.h"
 #include "millrace/ops/source.h"
 
@@ -36,14 +38,26 @@ class Collector final : public Emitter {
   core::Block tail;
 };
 
+// Leaves every bad row out, and remembers why.
+class LeavesOut final : public BadRows {
+ public:
+  absl::Status LeaveOut(const BadRow& row) override {
+    reasons.emplace_back(row.why.message());
+    return absl::OkStatus();
+  }
+
+  std::vector<std::string> reasons;
+};
+
 // Reads all rows of a range.
-inline absl::StatusOr<std::vector<core::Block>> ReadAll(const Source& source,
-                                                        const lanes::RowRange& rows) {
+inline absl::StatusOr<std::vector<core::Block>> ReadAll(
+    const Source& source, const lanes::RowRange& rows,
+    BadRows& bad_rows = NoBadRows()) {
   const std::unique_ptr<Reader> reader = TRY(source.Open(rows));
   std::vector<core::Block> blocks;
   while (true) {
     TRY(reader->Fetch());
-    std::optional<core::Block> block = TRY(reader->Next());
+    std::optional<core::Block> block = TRY(reader->Next(bad_rows));
     if (!block) return blocks;
     blocks.push_back(*std::move(block));
   }

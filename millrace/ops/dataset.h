@@ -62,6 +62,23 @@ struct FromArraysOptions {
   std::vector<ir::Attachment> arrays = {};
 };
 
+struct FromRowsOptions {
+  // The fields. Must be given.
+  std::vector<std::string> names = {};
+  // For each field the values of all rows, one after another; attachments as pipelines
+  // carry them. Must be given.
+  std::vector<ir::Attachment> values = {};
+  // For each field the shape of every row: int64[rows, axes]. Must be given.
+  std::vector<ir::Attachment> shapes = {};
+};
+
+struct IgnoreErrorsOptions {
+  // How many rows may be left out in a pass before it fails; any number by default.
+  std::optional<int64_t> budget = {};
+  // How many of the errors are kept to be shown, the first ones.
+  int64_t report = 10;
+};
+
 struct MapOptions {
   // For random numbers; by default the job's.
   std::optional<int64_t> seed = {};
@@ -76,6 +93,23 @@ struct MixOptions {
   std::string stop = "all";
   // By default the job's.
   std::optional<int64_t> seed = {};
+};
+
+struct PaddedBatchOptions {
+  // Rows per batch. Must be given.
+  int64_t size = {};
+  // Leave out a last batch that is not full.
+  bool drop_remainder = false;
+  // What to fill up with; every padded field must be able to hold it.
+  double pad_value = 0.0;
+  // Round the size of padded axes up to a multiple of this; by default not.
+  std::optional<int64_t> to_multiple_of = {};
+};
+
+struct PrefetchOptions {
+  // How much to prefetch, as other systems ask; any value is taken, and none has an
+  // effect.
+  std::optional<int64_t> count = {};
 };
 
 struct RangeOptions {
@@ -117,6 +151,13 @@ struct ReadTfrecordOptions {
   // The files: paths or patterns such as train-{000..127}.tar, *.tar, data/**/*.txt.
   // They are read sorted by name. Must be given.
   std::vector<std::string> paths = {};
+};
+
+struct RebatchOptions {
+  // Rows per batch. Must be given.
+  int64_t size = {};
+  // Leave out a last batch that is not full.
+  bool drop_remainder = false;
 };
 
 struct RenameOptions {
@@ -198,6 +239,14 @@ class Dataset : public ops::DatasetBase {
       "predicate", predicate));
   }
 
+  // Leaves out rows that are corrupt or that a function before it fails on, and counts
+  // them. Files that cannot be read are errors as ever.
+  Dataset IgnoreErrors(const IgnoreErrorsOptions& options = {}) const {
+    return Dataset(Then("ignore_errors",
+      {{"budget", ops::ToValue(options.budget)},
+       {"report", ops::ToValue(options.report)}}));
+  }
+
   // Replaces every row by what a function makes of it.
   Dataset Map(const ir::RowFunction& function,
       const MapOptions& options = {}) const {
@@ -215,6 +264,31 @@ class Dataset : public ops::DatasetBase {
        {"stop", ops::ToValue(options.stop)},
        {"seed", ops::ToValue(options.seed)}},
       {others.begin(), others.end()}));
+  }
+
+  // Groups consecutive rows into one, along a new leading axis. Rows of differing shape
+  // are padded at the end of each axis, to the largest of the batch; texts are not.
+  Dataset PaddedBatch(const PaddedBatchOptions& options) const {
+    return Dataset(Then("padded_batch",
+      {{"size", ops::ToValue(options.size)},
+       {"drop_remainder", ops::ToValue(options.drop_remainder)},
+       {"pad_value", ops::ToValue(options.pad_value)},
+       {"to_multiple_of", ops::ToValue(options.to_multiple_of)}}));
+  }
+
+  // Changes nothing: the engine works ahead of the consumer by itself, as far as its
+  // memory budget allows.
+  Dataset Prefetch(const PrefetchOptions& options = {}) const {
+    return Dataset(Then("prefetch",
+      {{"count", ops::ToValue(options.count)}}));
+  }
+
+  // Makes batches of another size, with the rows in the same order: as unbatch and
+  // batch do.
+  Dataset Rebatch(const RebatchOptions& options) const {
+    return Dataset(Then("rebatch",
+      {{"size", ops::ToValue(options.size)},
+       {"drop_remainder", ops::ToValue(options.drop_remainder)}}));
   }
 
   // Calls fields by other names.
@@ -294,6 +368,15 @@ inline Dataset FromArrays(const FromArraysOptions& options) {
   return Dataset::FromSource("from_arrays",
       {{"names", ops::ToValue(options.names)},
        {"arrays", ops::ToValue(options.arrays)}});
+}
+
+// Gives rows that are in memory, whose values may differ in shape from row to row.
+// PackRows makes the arguments from rows.
+inline Dataset FromRows(const FromRowsOptions& options) {
+  return Dataset::FromSource("from_rows",
+      {{"names", ops::ToValue(options.names)},
+       {"values", ops::ToValue(options.values)},
+       {"shapes", ops::ToValue(options.shapes)}});
 }
 
 // Gives the whole numbers from start up to stop, as the field `value`.

@@ -38,6 +38,15 @@
 
 namespace millrace::ops {
 
+// One of the operators that another is run as.
+struct Step {
+  std::string name;
+  ir::Arguments arguments;
+};
+
+// Of operators that do not run themselves, but as others, one behind the other.
+struct MadeOfOthers {};
+
 // An operator in the library: what it is, and how to make one that runs.
 struct OperatorDef {
   ir::OperatorSchema schema;
@@ -47,6 +56,7 @@ struct OperatorDef {
       make_source = {};
   std::function<std::unique_ptr<Merger>(const ir::Arguments&, const MergeContext&)>
       make_merger = {};
+  std::function<std::vector<Step>(const ir::Arguments&)> steps = {};
 };
 
 // Runs as nothing by itself: what it does with its inputs is how their lanes are cut.
@@ -312,6 +322,26 @@ class Definition {
     return *this;
   }
 
+  // Gives what it is run as. Requires: it is made of others.
+  Definition& Steps(std::function<std::vector<Step>(const Args&)> steps) {
+    static_assert(std::same_as<Runs, MadeOfOthers>);
+    const auto read = Reader();
+    def_.steps = [read, steps = std::move(steps)](const ir::Arguments& arguments) {
+      return steps(read(arguments));
+    };
+    return *this;
+  }
+
+  // Tells whether a row can be wrong for it.
+  Definition& CanFail(std::function<bool(const Args&)> can_fail) {
+    const auto read = Reader();
+    def_.schema.can_fail =
+        [read, can_fail = std::move(can_fail)](const ir::Arguments& arguments) {
+          return can_fail(read(arguments));
+        };
+    return *this;
+  }
+
   operator OperatorDef() const {
     OperatorDef def = def_;
     const auto read = Reader();
@@ -327,7 +357,8 @@ class Definition {
                                const MergeContext& context) {
         return std::make_unique<Runs>(read(arguments), context);
       };
-    } else if constexpr (!std::same_as<Runs, ByLanes>) {
+    } else if constexpr (!std::same_as<Runs, ByLanes> &&
+                         !std::same_as<Runs, MadeOfOthers>) {
       def.make = [read](const ir::Arguments& arguments, const LaneContext& lane) {
         return std::make_unique<Runs>(read(arguments), lane);
       };

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "millrace/base/check.h"
 #include "millrace/ir/operator.h"
@@ -29,8 +30,8 @@ Library Library::BuiltIn() {
 }
 
 void Library::Add(OperatorDef def) {
-  const int ways =
-      (def.make ? 1 : 0) + (def.make_source ? 1 : 0) + (def.make_merger ? 1 : 0);
+  const int ways = (def.make ? 1 : 0) + (def.make_source ? 1 : 0) +
+                   (def.make_merger ? 1 : 0) + (def.steps ? 1 : 0);
   const ir::OperatorTraits& traits = def.schema.traits;
   CHECK_EQ(ways, traits.repeats || traits.concatenates ? 0 : 1) << def.schema.name;
   catalog_->Add(def.schema);
@@ -41,6 +42,7 @@ void Library::Add(OperatorDef def) {
 std::unique_ptr<Operator> Library::Make(const ir::Pipeline& node,
                                         LaneContext lane) const {
   lane.call_number = node.call_number();
+  lane.input = &node.inputs()[0].spec();
   const auto found = defs_.find(node.name());
   CHECK(found != defs_.end() && found->second.make) << node.name();
   return found->second.make(node.arguments(), lane);
@@ -60,6 +62,13 @@ std::unique_ptr<Merger> Library::MakeMerger(const ir::Pipeline& node,
   const auto found = defs_.find(node.name());
   CHECK(found != defs_.end() && found->second.make_merger) << node.name();
   return found->second.make_merger(node.arguments(), context);
+}
+
+std::vector<Step> Library::StepsOf(const ir::Pipeline& node) const {
+  const auto found = defs_.find(node.name());
+  CHECK(found != defs_.end()) << node.name();
+  if (!found->second.steps) return {};
+  return found->second.steps(node.arguments());
 }
 
 const Library& DefaultLibrary() {

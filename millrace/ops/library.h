@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/pipeline.h"
@@ -34,6 +35,9 @@ class Library {
                                      SourceContext context) const;
   std::unique_ptr<Merger> MakeMerger(const ir::Pipeline& node,
                                      MergeContext context) const;
+
+  // Gives what a node is run as, one behind the other; empty where it runs itself.
+  std::vector<Step> StepsOf(const ir::Pipeline& node) const;
 
  private:
   // On the heap: pipelines point into it, also after the library was moved.

@@ -46,5 +46,11 @@ TEST(LibraryTest, EveryArgumentAndKernelIsDocumented) {
   }
 }
 
+TEST(LibraryTest, MostOperatorsRunThemselves) {
+  const ir::Pipeline range =
+      *ir::Parse("%0 = range(stop=3)", {}, DefaultLibrary().catalog());
+  EXPECT_TRUE(DefaultLibrary().StepsOf(range).empty());
+}
+
 }  // namespace
 }  // namespace millrace::ops

@@ -21,6 +21,7 @@
 #include "millrace/core/block.h"
 #include "millrace/core/buffer.h"
 #include "millrace/core/pool.h"
+#include "millrace/core/spec.h"
 #include "millrace/ir/expression.h"
 #include "millrace/ops/bad_rows.h"
 
@@ -48,6 +49,7 @@ struct LaneContext {
   int64_t call_number = ir::kNoCallNumber;  // Of this operator in the user's pipeline.
   int64_t first_row = 0;  // Place in the pass of the lane's first row, where it counts.
   BadRows& bad_rows = NoBadRows();
+  const core::Spec* input = nullptr;  // Of the rows that come; the node's.
 };
 
 // The seed that an operator draws with: its own argument, else the job's.

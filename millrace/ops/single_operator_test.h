@@ -21,6 +21,7 @@
 #include "millrace/core/tensor.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/collector_test.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/operator.h"
@@ -51,11 +52,16 @@ inline core::Block Numbers(int64_t begin, int64_t end) {
 class SingleOperator {
  public:
   // `text` is the operator as it would stand behind a range: "batch(%0, size=4)".
-  explicit SingleOperator(const std::string& text, LaneContext lane = TestLane())
+  explicit SingleOperator(const std::string& text,
+                          LaneContext lane = TestLane(NoBadRows()))
       : node_(Parse(text)), runs_(DefaultLibrary().Make(node_, lane)) {}
 
-  static LaneContext TestLane() {
-    return {.pool = core::HeapPool(), .seed = 1, .epoch = 0, .lane = {3, 4}};
+  static LaneContext TestLane(BadRows& bad_rows = NoBadRows()) {
+    return {.pool = core::HeapPool(),
+            .seed = 1,
+            .epoch = 0,
+            .lane = {3, 4},
+            .bad_rows = bad_rows};
   }
 
   const ir::Pipeline& node() const { return node_; }

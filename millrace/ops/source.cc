@@ -3,7 +3,10 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <variant>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
@@ -16,10 +19,64 @@
 
 namespace millrace::ops {
 
-absl::StatusOr<std::optional<BlockWork>> Reader::Find() {
-  std::optional<core::Block> block = TRY(Next());
-  if (!block) return std::nullopt;
-  return [block = *std::move(block)] { return absl::StatusOr<core::Block>(block); };
+namespace {
+
+// Leaves all out for now.
+class NotesBadRows final : public BadRows {
+ public:
+  absl::Status LeaveOut(const BadRow& row) override {
+    rows.push_back(row);
+    return absl::OkStatus();
+  }
+
+  std::vector<BadRow> rows;
+};
+
+}  // namespace
+
+absl::StatusOr<std::optional<RowsWork>> Reader::Find() {
+  NotesBadRows bad;
+  std::optional<core::Block> block = TRY(Next(bad));
+  if (!block && bad.rows.empty()) return std::nullopt;
+  return [block = std::move(block), bad = std::move(bad.rows)](RowsSink& sink) {
+    for (const BadRow& row : bad) TRY(sink.LeaveOut(row));
+    return block && block->rows() > 0 ? sink.Give(*block) : absl::OkStatus();
+  };
+}
+
+// Keeps what is given.
+class FindingReader::Kept final : public RowsSink {
+ public:
+  explicit Kept(FindingReader* reader) : reader_(reader) {}
+
+  absl::Status Give(core::Block block) override {
+    reader_->kept_.emplace_back(std::move(block));
+    return absl::OkStatus();
+  }
+
+  absl::Status LeaveOut(const BadRow& row) override {
+    reader_->kept_.emplace_back(row);
+    return absl::OkStatus();
+  }
+
+ private:
+  FindingReader* reader_;
+};
+
+absl::StatusOr<std::optional<core::Block>> FindingReader::Next(BadRows& bad_rows) {
+  if (kept_.empty()) {
+    std::optional<RowsWork> work = TRY(Find());
+    if (!work) return std::nullopt;
+    Kept kept(this);
+    TRY((*std::move(work))(kept));
+  }
+  while (!kept_.empty()) {
+    const std::variant<core::Block, BadRow> first = std::move(kept_.front());
+    kept_.pop_front();
+    if (const auto* block = std::get_if<core::Block>(&first)) return *block;
+    TRY(bad_rows.LeaveOut(std::get<BadRow>(first)));
+  }
+  return core::Block();
 }
 
 namespace {
@@ -42,6 +99,16 @@ absl::StatusOr<core::Block> WithIds(const core::Block& block, int64_t split,
 }
 
 }  // namespace
+
+std::optional<SourceRow> SourceRowOf(const core::RowId& id, int64_t call_number) {
+  const SourceRow row = {
+      .split = static_cast<int64_t>(id.hi & ((uint64_t{1} << 48) - 1)),
+      .row = static_cast<int64_t>(id.lo)};
+  if (row.row < 0 || SourceRowId(call_number, row.split, row.row) != id) {
+    return std::nullopt;
+  }
+  return row;
+}
 
 absl::StatusOr<core::Block> WithSourceIds(const core::Block& block, int64_t split,
                                           int64_t begin, const SourceContext& context) {

@@ -9,8 +9,11 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
+#include <string>
+#include <variant>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -35,12 +38,17 @@ struct SourceContext {
   uint64_t epoch = 0;
   int64_t call_number = ir::kNoCallNumber;  // Of this source in the user's pipeline.
   bool with_ids = true;                     // Somebody needs the rows' identities.
-  BadRows& bad_rows = NoBadRows();
   storage::BlobStore& blobs = storage::ProcessFiles();  // Where files are.
 };
 
-// Makes the block of rows that were found: once, on any thread.
-using BlockWork = absl::AnyInvocable<absl::StatusOr<core::Block>() &&>;
+// Where rows go, and those that are wrong, in the order of the rows.
+class RowsSink : public BadRows {
+ public:
+  virtual absl::Status Give(core::Block block) = 0;
+};
+
+// Makes blocks of rows that were found: once, on any thread.
+using RowsWork = absl::AnyInvocable<absl::Status(RowsSink&) &&>;
 
 class Reader {
  public:
@@ -54,12 +62,26 @@ class Reader {
   virtual absl::StatusOr<bool> FetchNow() { return false; }
 
   // Gives the next rows; nothing at the end of the range. A block without rows says
-  // that it takes another Fetch. Requires: Fetch came first, once for each call.
-  virtual absl::StatusOr<std::optional<core::Block>> Next() = 0;
+  // that it takes another Fetch. Asks what is to become of rows that are wrong, each
+  // after the rows before it were given.
+  // Requires: Fetch came first, once for each call.
+  virtual absl::StatusOr<std::optional<core::Block>> Next(BadRows& bad_rows) = 0;
 
-  // The same in two parts: finds the next rows, and gives what makes a block of them,
+  // The same in two parts: finds the next rows, and gives what makes blocks of them,
   // which may run while this goes on to the rows behind.
-  virtual absl::StatusOr<std::optional<BlockWork>> Find();
+  virtual absl::StatusOr<std::optional<RowsWork>> Find();
+};
+
+// A reader that finds rows; Next is made of that.
+class FindingReader : public Reader {
+ public:
+  absl::StatusOr<std::optional<core::Block>> Next(BadRows& bad_rows) override;
+  absl::StatusOr<std::optional<RowsWork>> Find() override = 0;
+
+ private:
+  class Kept;
+
+  std::deque<std::variant<core::Block, BadRow>> kept_;  // Found, not given yet.
 };
 
 class Source {
@@ -72,6 +94,9 @@ class Source {
   // Tells whether its readers have anything to fetch. One that computes its rows, or
   // has them in memory, says no, and Fetch need not be called.
   virtual bool waits() const { return true; }
+
+  // Says what people know a row by, where that is not its number in its split.
+  virtual std::string NameOfRow(int64_t /*split*/, int64_t /*row*/) const { return ""; }
 
   // Opens a reader of rows of one split, in order, with their identities where they
   // are asked for. Of a split that is not counted the range ends at lanes::kRowsMax,
@@ -86,6 +111,18 @@ inline core::RowId SourceRowId(int64_t call_number, int64_t split, int64_t row) 
   return {(static_cast<uint64_t>(call_number) << 48) | static_cast<uint64_t>(split),
           static_cast<uint64_t>(row)};
 }
+
+// Which row of a source it is.
+struct SourceRow {
+  int64_t split = 0;
+  int64_t row = 0;
+
+  friend bool operator==(const SourceRow&, const SourceRow&) = default;
+};
+
+// Undoes SourceRowId. Nothing where the identity says that it is of another source, or
+// was made from other identities.
+std::optional<SourceRow> SourceRowOf(const core::RowId& id, int64_t call_number);
 
 // Gives a block the identities of rows begin, begin + 1, ... of a split, where the
 // context asks for them.

@@ -1,6 +1,7 @@
 #include "millrace/ops/source.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -41,6 +42,14 @@ TEST(SourceTest, IdentitiesAreMadeOnlyWhereTheyAreNeeded) {
   const core::Block plain = Numbers(0, 4);
   const core::Block rows(plain.rows(), plain.shared_names(), plain.columns());
   EXPECT_FALSE(WithSourceIds(rows, 0, 0, context)->has_ids());
+}
+
+TEST(SourceTest, AnIdentityTellsWhichRowItIs) {
+  EXPECT_EQ(SourceRowOf(SourceRowId(3, 12, 345), 3), (SourceRow{12, 345}));
+  EXPECT_EQ(SourceRowOf(SourceRowId(3, 12, 345), 4), std::nullopt);
+  // Most hashes are no identity of a source's row.
+  EXPECT_EQ(SourceRowOf({0x1234567812345678, 5}, 0), std::nullopt);
+  EXPECT_EQ(SourceRowOf({7, 0x8000000000000000}, 0), std::nullopt);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ struct OperatorFacts {
   int64_t rows_in = 0;
   int64_t rows_out = 0;
   int64_t bytes_out = 0;
+  int64_t rows_left_out = 0;  // Because they were wrong.
 };
 
 struct PassFacts {
@@ -30,6 +31,7 @@ struct PassFacts {
   int64_t rows = 0;            // In them: of batches, the rows they hold.
   int64_t bytes = 0;
   int64_t memory_peak_bytes = 0;
+  std::vector<std::string> first_left_out = {};  // Why, of the first rows.
 };
 
 }  // namespace millrace::profile

@@ -4,8 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
 
 #include "millrace/base/text.h"
@@ -56,6 +59,23 @@ std::string Summary(const PassFacts& facts) {
 
 }  // namespace
 
+std::string ShowLeftOut(const PassFacts& facts) {
+  int64_t rows = 0;
+  std::vector<std::string> parts;
+  for (const OperatorFacts& of : facts.operators) {
+    if (of.rows_left_out == 0) continue;
+    rows += of.rows_left_out;
+    parts.push_back(base::StrCat(of.name, " ", WithCommas(of.rows_left_out)));
+  }
+  if (rows == 0) return "";
+  std::string text =
+      base::StrCat("left out ", WithCommas(rows),
+                   rows == 1 ? " row: " : " rows: ", absl::StrJoin(parts, ", "));
+  if (!facts.first_left_out.empty()) text += "; first:";
+  for (const std::string& why : facts.first_left_out) text += "\n  " + why;
+  return text + "\n";
+}
+
 std::string ShowRate(double rows_per_second) {
   return base::StrCat(WithCommas(std::llround(rows_per_second)), " rows/s");
 }
@@ -79,6 +99,9 @@ std::string ToTable(const PassFacts& facts) {
       "  us per row\n";
   for (const OperatorFacts& of : facts.operators) table += OperatorLine(of, all);
   table += Summary(facts);
+  if (const std::string left_out = ShowLeftOut(facts); !left_out.empty()) {
+    table += base::StrCat("  ", absl::StrReplaceAll(left_out, {{"\n  ", "\n    "}}));
+  }
   const Bottleneck bottleneck = FindBottleneck(facts);
   return base::StrCat(table, "  bottleneck: ", bottleneck.reason,
                       "\n  what to do: ", bottleneck.advice, "\n");

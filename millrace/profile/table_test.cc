@@ -1,12 +1,18 @@
 #include "millrace/profile/table.h"
 
+#include <cstdint>
+#include <string>
+
 #include "absl/time/time.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "millrace/profile/facts.h"
 
 namespace millrace::profile {
 namespace {
+
+using ::testing::HasSubstr;
 
 TEST(TableTest, ShowsOperatorsThroughputAndBottleneck) {
   PassFacts facts;
@@ -49,6 +55,36 @@ TEST(TableTest, ShowsSizesInTheUnitThatFits) {
   EXPECT_EQ(ShowBytes(1500), "1.5 kB");
   EXPECT_EQ(ShowBytes(2.5e15), "2.5 PB");
   EXPECT_EQ(ShowRate(1234567.4), "1,234,567 rows/s");
+}
+
+OperatorFacts LeavingOut(const std::string& name, int64_t rows) {
+  OperatorFacts facts;
+  facts.name = name;
+  facts.rows_left_out = rows;
+  return facts;
+}
+
+TEST(TableTest, ShowsWhatWasLeftOut) {
+  PassFacts facts;
+  facts.operators = {LeavingOut("read_tfrecord", 1200), LeavingOut("filter", 0),
+                     LeavingOut("map", 1)};
+  EXPECT_EQ(ShowLeftOut(facts), "left out 1,201 rows: read_tfrecord 1,200, map 1\n");
+  facts.first_left_out = {"read_tfrecord (%0), lane 2: corrupt", "map (%2): bad"};
+  EXPECT_EQ(ShowLeftOut(facts),
+            "left out 1,201 rows: read_tfrecord 1,200, map 1; first:\n"
+            "  read_tfrecord (%0), lane 2: corrupt\n  map (%2): bad\n");
+  EXPECT_THAT(ToTable(facts),
+              HasSubstr("\n  left out 1,201 rows: read_tfrecord 1,200, map 1; first:\n"
+                        "    read_tfrecord (%0), lane 2: corrupt\n"
+                        "    map (%2): bad\n  bottleneck"));
+}
+
+TEST(TableTest, SaysNothingOfRowsLeftOutWhereNoneWas) {
+  PassFacts facts;
+  facts.operators = {LeavingOut("range", 0)};
+  EXPECT_EQ(ShowLeftOut(facts), "");
+  facts.operators = {LeavingOut("map", 1)};
+  EXPECT_EQ(ShowLeftOut(facts), "left out 1 row: map 1\n");
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "millrace/core/block.h"
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/manifest.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/row_builder.h"
 #include "millrace/storage/blob_store.h"
@@ -42,14 +43,17 @@ class FileReader final : public Reader {
         builder_(fields.spec, context) {}
 
   absl::Status Fetch() override {
-    while (!files_.empty() && !builder_.is_full()) {
+    while (!files_.empty() && !builder_.is_full() && !bad_) {
       TRY(ReadFile(files_.front()));
       files_.remove_prefix(1);
     }
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::optional<core::Block>> Next() override {
+  absl::StatusOr<std::optional<core::Block>> Next(BadRows& bad_rows) override {
+    if (bad_ && builder_.rows() == 0) {
+      TRY(bad_rows.LeaveOut({.why = *std::exchange(bad_, std::nullopt)}));
+    }
     if (files_.empty() && builder_.rows() == 0) return std::nullopt;
     return TRY(builder_.TakeBlock(rows_.split));
   }
@@ -67,9 +71,11 @@ class FileReader final : public Reader {
     TRY(builder_.Put(fields_.path, file.info.path));
     if (fields_.label >= 0) builder_.PutNumber(fields_.label, file.label);
     const absl::Status row = builder_.EndRow(rows_.begin++);
-    if (row.ok()) return absl::OkStatus();
-    return context_.bad_rows.LeaveOut(absl::Status(
-        row.code(), base::StrCat(row.message(), "; file ", file.info.path)));
+    if (!row.ok()) {
+      bad_ = absl::Status(row.code(),
+                          base::StrCat(row.message(), "; file ", file.info.path));
+    }
+    return absl::OkStatus();
   }
 
   absl::Span<const WholeFile> files_;  // Still to be read.
@@ -77,6 +83,7 @@ class FileReader final : public Reader {
   const SourceContext context_;
   lanes::RowRange rows_;
   RowBuilder builder_;
+  std::optional<absl::Status> bad_;  // Of the row behind those in the builder.
 };
 
 // One split for a run of files: named by the first, versioned by all.
@@ -112,6 +119,12 @@ absl::StatusOr<lanes::Manifest> FileSource::List() {
     left.remove_prefix(run);
   }
   return manifest;
+}
+
+std::string FileSource::NameOfRow(int64_t split, int64_t row) const {
+  const int64_t place = split * kFilesPerSplit + row;
+  CHECK(place >= 0 && place < std::ssize(files_));
+  return files_[place].info.path;
 }
 
 absl::StatusOr<std::unique_ptr<Reader>> FileSource::Open(

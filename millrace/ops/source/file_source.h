@@ -37,6 +37,7 @@ class FileSource : public Source {
   FileSource(FileFields fields, const SourceContext& context);
 
   absl::StatusOr<lanes::Manifest> List() final;
+  std::string NameOfRow(int64_t split, int64_t row) const override;
   absl::StatusOr<std::unique_ptr<Reader>> Open(const lanes::RowRange& rows) const final;
 
  protected:

@@ -16,6 +16,7 @@
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
 #include "millrace/lanes/manifest.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/collector_test.h"
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/plain_files_test.h"
@@ -92,7 +93,7 @@ TEST_F(FileSourceTest, AFailedFetchCanBeTriedAgain) {
     store_.FailAt(-1);
     const absl::Status again = failed.ok() ? failed : reader->Fetch();
     ASSERT_THAT(again, IsOk());
-    const auto block = reader->Next();
+    const auto block = reader->Next(NoBadRows());
     ASSERT_THAT(block, IsOk());
     if (!block->has_value()) break;
     blocks.push_back(**block);
@@ -113,6 +114,12 @@ TEST_F(FileSourceTest, NoRowsAreReadOfAnEmptyRange) {
   const auto source = Make();
   ASSERT_THAT(source->List(), IsOk());
   EXPECT_THAT(*ReadAll(*source, {0, 7, 7}), SizeIs(0));
+}
+
+TEST_F(FileSourceTest, ARowIsKnownByItsFile) {
+  const auto source = Make();
+  ASSERT_THAT(source->List(), IsOk());
+  EXPECT_EQ(source->NameOfRow(0, 17), folder_ / "117");
 }
 
 }  // namespace

@@ -123,10 +123,15 @@ absl::Status AddRow(const FoundRows& found, int64_t place, const RowsPlan& plan,
   return builder.EndRow(found.row(place).number);
 }
 
+absl::Status GiveBlock(RowBuilder& builder, int64_t split, RowsSink& sink) {
+  if (builder.rows() == 0) return absl::OkStatus();
+  return sink.Give(TRY(builder.TakeBlock(split)));
+}
+
 }  // namespace
 
-absl::StatusOr<core::Block> MakeBlock(const FoundRows& found, const RowsPlan& plan,
-                                      const SourceContext& context) {
+absl::Status GiveRows(const FoundRows& found, const RowsPlan& plan,
+                      const SourceContext& context, RowsSink& sink) {
   RowBuilder builder(plan.spec, context);
   builder.Expect(found.rows());
   for (int field = 0; field < std::ssize(plan.spec.fields()); ++field) {
@@ -136,11 +141,14 @@ absl::StatusOr<core::Block> MakeBlock(const FoundRows& found, const RowsPlan& pl
     const absl::Status row = AddRow(found, place, plan, builder);
     if (row.ok()) continue;
     if (!absl::IsDataLoss(row)) return row;  // There is no memory.
-    TRY(context.bad_rows.LeaveOut(absl::Status(
-        row.code(), base::StrCat(row.message(), ", in the row at byte ",
-                                 found.row(place).begin, "; file ", plan.path))));
+    TRY(GiveBlock(builder, plan.split, sink));
+    TRY(sink.LeaveOut(
+        {.why = absl::Status(
+             row.code(), base::StrCat(row.message(), ", in the row at byte ",
+                                      found.row(place).begin, "; file ", plan.path))}));
   }
-  return builder.TakeBlock(plan.split);
+  TRY(GiveBlock(builder, plan.split, sink));
+  return found.lost().ok() ? absl::OkStatus() : sink.LeaveOut({.why = found.lost()});
 }
 
 }  // namespace millrace::ops

@@ -2,7 +2,7 @@
 // a block, and what to check. Finding goes through the file in order; making blocks of
 // what was found is the larger part of the work, and any thread can do it.
 //
-//   AddPiece, AddPiece, EndRow, ... ──► TakeComplete ──► MakeBlock
+//   AddPiece, AddPiece, EndRow, ... ──► TakeComplete ──► GiveRows
 //   └────────── one thread, in order ──────────────┘      └─ any thread
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -53,7 +54,18 @@ class FoundRows {
 
   void DropRow() { pieces_.resize(complete_pieces()); }
 
+  // Nothing more can be found.
+  void Lose(absl::Status why) {
+    DropRow();
+    lost_ = std::move(why);
+  }
+
+  // Why; OK when nothing was lost.
+  const absl::Status& lost() const { return lost_; }
+
   int64_t rows() const { return std::ssize(rows_); }
+
+  bool empty() const { return rows_.empty() && lost_.ok(); }
 
   bool is_full() const { return rows() >= kBlockRows || bytes_ >= kBlockBytes; }
 
@@ -90,6 +102,7 @@ class FoundRows {
   std::vector<Piece> pieces_;
   std::vector<Row> rows_;
   std::vector<absl::Status> whys_;
+  absl::Status lost_;
   std::string keys_;
   int64_t bytes_ = 0;
 };
@@ -103,9 +116,9 @@ struct RowsPlan {
   bool sums = false;     // Rows come with checksums of their content.
 };
 
-// Copies rows into a block, and checks them. Rows that are wrong are told to the
-// context's bad rows.
-absl::StatusOr<core::Block> MakeBlock(const FoundRows& found, const RowsPlan& plan,
-                                      const SourceContext& context);
+// Copies rows into blocks, and checks them. Those that are wrong are told where they
+// stand between the others.
+absl::Status GiveRows(const FoundRows& found, const RowsPlan& plan,
+                      const SourceContext& context, RowsSink& sink);
 
 }  // namespace millrace::ops

@@ -1,13 +1,12 @@
 #include "millrace/ops/source/found_rows.h"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -19,6 +18,7 @@
 #include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
 #include "millrace/core/spec.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/plain_files_test.h"
 #include "millrace/ops/source/row_builder.h"
@@ -32,11 +32,29 @@ using base::StatusIs;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 core::Buffer BufferOf(std::string_view text) {
   return *core::CopyBytes(text.data(), std::ssize(text), core::HeapPool());
 }
+
+// Keeps what is given, and why rows are wrong; stops at the first of those if told to.
+class KeepsRows final : public RowsSink {
+ public:
+  absl::Status Give(core::Block block) override {
+    blocks.push_back(std::move(block));
+    return absl::OkStatus();
+  }
+
+  absl::Status LeaveOut(const BadRow& row) override {
+    if (stops) return row.why;
+    reasons.emplace_back(row.why.message());
+    return absl::OkStatus();
+  }
+
+  bool stops = false;
+  std::vector<core::Block> blocks;
+  std::vector<std::string> reasons;
+};
 
 class FoundRowsTest : public testing::Test {
  protected:
@@ -48,11 +66,12 @@ class FoundRowsTest : public testing::Test {
     found_.EndRow(row, number_++);
   }
 
-  absl::StatusOr<std::vector<PlainRow>> Make() {
-    const core::Block block = TRY(
-        MakeBlock(found_.TakeComplete(), plan_,
-                  {.pool = core::HeapPool(), .call_number = 0, .bad_rows = bad_rows_}));
-    return ToPlain({block}).rows;
+  std::vector<PlainRow> Make() { return ToPlain(MakeBlocks()).rows; }
+
+  std::vector<core::Block> MakeBlocks() {
+    status_ = GiveRows(found_.TakeComplete(), plan_,
+                       {.pool = core::HeapPool(), .call_number = 0}, sink_);
+    return std::exchange(sink_.blocks, {});
   }
 
   RowsPlan plan_ = {
@@ -61,25 +80,26 @@ class FoundRowsTest : public testing::Test {
       .spec = core::Spec({{.name = "a", .dtype = core::DType::kBytes, .shape = {}},
                           {.name = "b", .dtype = core::DType::kInt64, .shape = {}}})};
   FoundRows found_;
-  LeavesOut bad_rows_;
+  KeepsRows sink_;
+  absl::Status status_;
   int64_t number_ = 100;
 };
 
 TEST_F(FoundRowsTest, PiecesBecomeFieldsOfTheirTypes) {
   Add({"one", "1"});
   Add({"", "-22"});
-  EXPECT_THAT(*Make(), ElementsAre(PlainRow{{"a", "one"}, {"b", "1"}},
-                                   PlainRow{{"a", ""}, {"b", "-22"}}));
+  EXPECT_THAT(Make(), ElementsAre(PlainRow{{"a", "one"}, {"b", "1"}},
+                                  PlainRow{{"a", ""}, {"b", "-22"}}));
   EXPECT_EQ(found_.rows(), 0);
 }
 
 TEST_F(FoundRowsTest, AnOpenRowStaysForTheNextBlock) {
   Add({"one", "1"});
   found_.AddPiece(0, BufferOf("xtwox"), 1, 3);
-  EXPECT_THAT(*Make(), ElementsAre(PlainRow{{"a", "one"}, {"b", "1"}}));
+  EXPECT_THAT(Make(), ElementsAre(PlainRow{{"a", "one"}, {"b", "1"}}));
   found_.AddPiece(1, BufferOf("2"), 0, 1);
   found_.EndRow({}, number_++);
-  EXPECT_THAT(*Make(), ElementsAre(PlainRow{{"a", "two"}, {"b", "2"}}));
+  EXPECT_THAT(Make(), ElementsAre(PlainRow{{"a", "two"}, {"b", "2"}}));
 }
 
 TEST_F(FoundRowsTest, ADroppedRowLeavesNothingBehind) {
@@ -88,7 +108,7 @@ TEST_F(FoundRowsTest, ADroppedRowLeavesNothingBehind) {
   Add({"one", "1"});
   found_.AddPiece(0, BufferOf("gone"), 0, 4);
   found_.DropRow();
-  EXPECT_THAT(*Make(), ElementsAre(PlainRow{{"a", "one"}, {"b", "1"}}));
+  EXPECT_THAT(Make(), ElementsAre(PlainRow{{"a", "one"}, {"b", "1"}}));
 }
 
 TEST_F(FoundRowsTest, WrongRowsAreToldAndLeftOut) {
@@ -96,9 +116,9 @@ TEST_F(FoundRowsTest, WrongRowsAreToldAndLeftOut) {
   Add({"two", "no number"}, {.begin = 77});
   Add({"three", "3"}, {.begin = 99, .why = absl::DataLossError("is twice there")});
   Add({"four", "4"});
-  EXPECT_THAT(*Make(), ElementsAre(PlainRow{{"a", "one"}, {"b", "1"}},
-                                   PlainRow{{"a", "four"}, {"b", "4"}}));
-  EXPECT_THAT(bad_rows_.reasons,
+  EXPECT_THAT(Make(), ElementsAre(PlainRow{{"a", "one"}, {"b", "1"}},
+                                  PlainRow{{"a", "four"}, {"b", "4"}}));
+  EXPECT_THAT(sink_.reasons,
               ElementsAre(AllOf(HasSubstr("field b is no whole number"),
                                 HasSubstr("at byte 77; file data/a.bin")),
                           AllOf(HasSubstr("is twice there"),
@@ -113,9 +133,9 @@ TEST_F(FoundRowsTest, ChecksumsAreComparedWithWhatWasCopied) {
     const uint32_t crc = codec::Crc32c(text);
     Add({text}, {.crc = crc});
     Add({text}, {.crc = crc + 1});
-    EXPECT_THAT(*Make(), ElementsAre(PlainRow{{"a", text}})) << size;
-    EXPECT_THAT(bad_rows_.reasons, ElementsAre(HasSubstr("does not fit its checksum")));
-    bad_rows_.reasons.clear();
+    EXPECT_THAT(Make(), ElementsAre(PlainRow{{"a", text}})) << size;
+    EXPECT_THAT(sink_.reasons, ElementsAre(HasSubstr("does not fit its checksum")));
+    sink_.reasons.clear();
   }
 }
 
@@ -124,9 +144,7 @@ TEST_F(FoundRowsTest, ALongTextThatHasABufferOfItsOwnIsNotCopied) {
   found_.AddPiece(0, text, 0, text.size());
   found_.AddPiece(1, BufferOf("1"), 0, 1);
   found_.EndRow({}, number_++);
-  const core::Block block =
-      *MakeBlock(found_.TakeComplete(), plan_, {.pool = core::HeapPool()});
-  EXPECT_EQ(block.Find("a")->Row(0)->TextAt(0).data(), text.text().data());
+  EXPECT_EQ(MakeBlocks()[0].Find("a")->Row(0)->TextAt(0).data(), text.text().data());
 }
 
 TEST_F(FoundRowsTest, RowsKeepTheirNumbersAndKeys) {
@@ -137,21 +155,31 @@ TEST_F(FoundRowsTest, RowsKeepTheirNumbersAndKeys) {
   Add({"one"}, {.key = "k1"});
   Add({"two"}, {.why = absl::DataLossError("is bad"), .key = "k2"});
   Add({"three"}, {.key = "k3"});
-  const core::Block block =
-      *MakeBlock(found_.TakeComplete(), plan_,
-                 {.pool = core::HeapPool(), .call_number = 0, .bad_rows = bad_rows_});
-  const PlainRows rows = ToPlain({block});
+  const PlainRows rows = ToPlain(MakeBlocks());
   EXPECT_THAT(rows.rows, ElementsAre(PlainRow{{"a", "one"}, {"key", "k1"}},
                                      PlainRow{{"a", "three"}, {"key", "k3"}}));
   EXPECT_EQ(rows.ids[1], SourceRowId(0, 3, 102));
 }
 
-TEST_F(FoundRowsTest, WithoutAnywhereToLeaveRowsOutTheFirstIsTheError) {
+TEST_F(FoundRowsTest, TheRowsBeforeAWrongOneAreGivenBeforeItIsTold) {
   Add({"one", "1"});
-  Add({"two", "x"}, {.begin = 5});
-  const absl::StatusOr<core::Block> block =
-      MakeBlock(found_.TakeComplete(), plan_, {.pool = core::HeapPool()});
-  EXPECT_THAT(block, StatusIs(kDataLoss, HasSubstr("in the row at byte 5")));
+  Add({"two", "2"});
+  Add({"three", "x"}, {.begin = 5});
+  Add({"four", "4"});
+  sink_.stops = true;
+  EXPECT_THAT(Make(), ElementsAre(PlainRow{{"a", "one"}, {"b", "1"}},
+                                  PlainRow{{"a", "two"}, {"b", "2"}}));
+  EXPECT_THAT(status_, StatusIs(kDataLoss, HasSubstr("in the row at byte 5")));
+}
+
+TEST_F(FoundRowsTest, WhatIsLostIsToldLast) {
+  Add({"one", "1"});
+  found_.AddPiece(0, BufferOf("open"), 0, 4);
+  found_.Lose(absl::DataLossError("the file ends"));
+  EXPECT_FALSE(found_.empty());
+  EXPECT_THAT(Make(), ElementsAre(PlainRow{{"a", "one"}, {"b", "1"}}));
+  EXPECT_THAT(sink_.reasons, ElementsAre(HasSubstr("the file ends")));
+  EXPECT_TRUE(found_.empty());
 }
 
 TEST_F(FoundRowsTest, IsFullByRowsOrByBytes) {

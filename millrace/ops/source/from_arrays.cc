@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,11 +30,10 @@
 #include "millrace/lanes/manifest.h"
 #include "millrace/ops/define.h"
 #include "millrace/ops/source.h"
+#include "millrace/ops/source/block_reader.h"
 
 namespace millrace::ops {
 namespace {
-
-constexpr int64_t kSliceRows = 8192;  // A block is a slice, whatever its bytes.
 
 struct FromArraysArgs {
   std::vector<std::string> names;
@@ -98,26 +96,6 @@ absl::StatusOr<core::Spec> InferArrays(const FromArraysArgs& args, const core::S
   return core::Spec(std::move(fields));
 }
 
-class ArrayReader final : public Reader {
- public:
-  ArrayReader(core::Block arrays, const lanes::RowRange& rows,
-              const SourceContext& context)
-      : arrays_(std::move(arrays)), rows_(rows), context_(context) {}
-
-  absl::StatusOr<std::optional<core::Block>> Next() override {
-    if (rows_.begin >= rows_.end) return std::nullopt;
-    const int64_t begin = rows_.begin;
-    rows_.begin = std::min(begin + kSliceRows, rows_.end);
-    return TRY(WithSourceIds(arrays_.Slice(begin, rows_.begin - begin), rows_.split,
-                             begin, context_));
-  }
-
- private:
-  const core::Block arrays_;
-  lanes::RowRange rows_;
-  const SourceContext context_;
-};
-
 class FromArrays final : public Source {
  public:
   FromArrays(FromArraysArgs args, const SourceContext& context)
@@ -140,10 +118,14 @@ class FromArrays final : public Source {
           .seekable = true}}};
   }
 
+  std::string NameOfRow(int64_t /*split*/, int64_t row) const override {
+    return base::StrCat("row ", row);
+  }
+
   absl::StatusOr<std::unique_ptr<Reader>> Open(
       const lanes::RowRange& rows) const override {
     CHECK(rows.begin >= 0 && rows.end <= arrays_.rows());
-    return std::make_unique<ArrayReader>(arrays_, rows, context_);
+    return std::make_unique<BlockReader>(arrays_, rows, context_);
   }
 
  private:

@@ -35,17 +35,6 @@
 
 namespace millrace::ops {
 
-// Leaves every bad row out, and remembers why.
-class LeavesOut final : public BadRows {
- public:
-  absl::Status LeaveOut(const absl::Status& why) override {
-    reasons.emplace_back(why.message());
-    return absl::OkStatus();
-  }
-
-  std::vector<std::string> reasons;
-};
-
 using PlainRow = std::map<std::string, std::string>;
 
 struct PlainRows {
@@ -91,12 +80,13 @@ inline lanes::RowRange WholeSplit(const lanes::Manifest& manifest, int64_t split
 inline absl::StatusOr<PlainRows> ReadPlain(std::string_view call,
                                            BadRows& bad_rows = NoBadRows()) {
   const std::unique_ptr<Source> source =
-      TRY(MakeFileSource(call, {.pool = core::HeapPool(), .bad_rows = bad_rows}));
+      TRY(MakeFileSource(call, {.pool = core::HeapPool()}));
   const lanes::Manifest manifest = TRY(source->List());
   TRY(lanes::Check(manifest));
   std::vector<core::Block> blocks;
   for (int64_t split = 0; split < std::ssize(manifest.splits); ++split) {
-    for (core::Block& block : TRY(ReadAll(*source, WholeSplit(manifest, split)))) {
+    for (core::Block& block :
+         TRY(ReadAll(*source, WholeSplit(manifest, split), bad_rows))) {
       blocks.push_back(std::move(block));
     }
   }

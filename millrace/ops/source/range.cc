@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -21,6 +22,7 @@
 #include "millrace/ir/operator.h"
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/manifest.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/define.h"
 #include "millrace/ops/source.h"
 
@@ -58,7 +60,7 @@ class RangeReader final : public Reader {
               const lanes::RowRange& rows)
       : args_(args), context_(context), rows_(rows) {}
 
-  absl::StatusOr<std::optional<core::Block>> Next() override {
+  absl::StatusOr<std::optional<core::Block>> Next(BadRows& /*bad_rows*/) override {
     if (rows_.begin == rows_.end) return std::nullopt;
     const int64_t begin = rows_.begin;
     rows_.begin = std::min(begin + kBlockRows, rows_.end);
@@ -95,6 +97,10 @@ class Range final : public Source {
   }
 
   bool waits() const override { return false; }
+
+  std::string NameOfRow(int64_t /*split*/, int64_t row) const override {
+    return base::StrCat("row ", row);
+  }
 
   absl::StatusOr<std::unique_ptr<Reader>> Open(
       const lanes::RowRange& rows) const override {

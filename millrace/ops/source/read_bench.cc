@@ -28,6 +28,7 @@
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
 #include "millrace/lanes/manifest.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/source.h"
 #include "millrace/storage/samples_test.h"
@@ -93,7 +94,7 @@ int64_t ReadRows(const Source& source) {
   int64_t bytes = 0;
   while (true) {
     CHECK(reader->Fetch().ok());
-    const std::optional<core::Block> block = *reader->Next();
+    const std::optional<core::Block> block = *reader->Next(NoBadRows());
     if (!block) return bytes;
     bytes += block->content_bytes();
   }

@@ -49,6 +49,7 @@ OperatorDef ReadFilesDef() {
   return Define<ReadFiles, PathsArgs>("read_files")
       .Doc("Reads whole files, a row each, as the fields `path` and `bytes`.")
       .Arg("paths", &PathsArgs::paths, kPathsDoc, Required())
+      .CanFail([](const PathsArgs&) { return true; })
       .Infer([](const PathsArgs& args, const core::Spec&) {
         return SpecOfPaths(args.paths, FileSpec());
       })

@@ -78,14 +78,14 @@ TEST(ReadFilesTest, FilesThatChangeOrVanishAreErrors) {
   folder.Write("a", "one");
   const std::string path = folder.Write("b", "two");
   LeavesOut bad;
-  const auto source = *MakeFileSource(Call("read_files", folder / "*"),
-                                      {.pool = core::HeapPool(), .bad_rows = bad});
+  const auto source =
+      *MakeFileSource(Call("read_files", folder / "*"), {.pool = core::HeapPool()});
   ASSERT_THAT(source->List(), IsOk());
   folder.Write("b", "three");
-  EXPECT_THAT(ReadAll(*source, {0, 0, 2}),
+  EXPECT_THAT(ReadAll(*source, {0, 0, 2}, bad),
               StatusIs(kFailedPrecondition, HasSubstr(path)));
   std::filesystem::remove(path);
-  EXPECT_THAT(ReadAll(*source, {0, 0, 2}), StatusIs(kNotFound, HasSubstr(path)));
+  EXPECT_THAT(ReadAll(*source, {0, 0, 2}, bad), StatusIs(kNotFound, HasSubstr(path)));
   EXPECT_TRUE(bad.reasons.empty()) << "that is the world's fault, not the row's";
 }
 

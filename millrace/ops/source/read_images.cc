@@ -115,6 +115,7 @@ OperatorDef ReadImagesDef() {
            "Folders that hold a folder for each class, or patterns such as "
            "train/*/*.jpg.",
            Required())
+      .CanFail([](const PathsArgs&) { return true; })
       .Infer([](const PathsArgs& args, const core::Spec&) {
         return SpecOfPaths(args.paths, ImageSpec());
       })

@@ -100,6 +100,7 @@ OperatorDef ReadTarDef() {
       .Arg("fields", &ReadTarArgs::fields,
            "The fields to read, as in [\"jpg\", \"cls\"]; others are passed over.",
            Required())
+      .CanFail([](const ReadTarArgs&) { return true; })
       .Infer(InferTar)
       .Count([](const ReadTarArgs&, const ir::Cardinality&) {
         return ir::Cardinality::Unknown();

@@ -40,6 +40,7 @@ OperatorDef ReadTextDef() {
   return Define<ReadText, PathsArgs>("read_text")
       .Doc("Reads the lines of text files, as the field `text`, without their ends.")
       .Arg("paths", &PathsArgs::paths, kPathsDoc, Required())
+      .CanFail([](const PathsArgs&) { return true; })
       .Infer([](const PathsArgs& args, const core::Spec&) {
         return SpecOfPaths(args.paths, TextSpec());
       })

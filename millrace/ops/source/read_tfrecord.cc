@@ -42,6 +42,7 @@ OperatorDef ReadTfrecordDef() {
           "Reads the rows of TFRecord files, as the field `record`. Checksums are "
           "checked.")
       .Arg("paths", &PathsArgs::paths, kPathsDoc, Required())
+      .CanFail([](const PathsArgs&) { return true; })
       .Infer([](const PathsArgs& args, const core::Spec&) {
         return SpecOfPaths(args.paths, RecordSpec());
       })

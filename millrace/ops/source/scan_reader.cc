@@ -47,13 +47,7 @@ absl::StatusOr<bool> ScanReader::FetchNow() {
   return feed_.FetchNow();
 }
 
-absl::StatusOr<std::optional<core::Block>> ScanReader::Next() {
-  std::optional<BlockWork> work = TRY(Find());
-  if (!work) return std::nullopt;
-  return TRY((*std::move(work))());
-}
-
-absl::StatusOr<std::optional<BlockWork>> ScanReader::Find() {
+absl::StatusOr<std::optional<RowsWork>> ScanReader::Find() {
   Step step = ended_ ? Step::kEnd : Step::kGoOn;
   if (!ended_) {
     const absl::Status unfolded = feed_.Unfold();
@@ -62,9 +56,10 @@ absl::StatusOr<std::optional<BlockWork>> ScanReader::Find() {
   }
   while (step == Step::kGoOn) step = TRY(TakeStep());
   ended_ = step == Step::kEnd;
-  if (ended_ && found_.rows() == 0) return std::nullopt;
-  return [found = found_.TakeComplete(), plan = plan_, context = context_] {
-    return MakeBlock(found, *plan, context);
+  FoundRows found = found_.TakeComplete();
+  if (ended_ && found.empty()) return std::nullopt;
+  return [found = std::move(found), plan = plan_, context = context_](RowsSink& sink) {
+    return GiveRows(found, *plan, context, sink);
   };
 }
 
@@ -139,8 +134,7 @@ absl::StatusOr<ScanReader::Step> ScanReader::Lose(const absl::Status& why) {
       base::StrCat(why.message(), is_data ? "; the rest of the file is left out" : "",
                    "; file ", plan_->path));
   if (!is_data) return named;
-  found_.DropRow();
-  TRY(context_.bad_rows.LeaveOut(named));
+  found_.Lose(named);
   return Step::kEnd;
 }
 

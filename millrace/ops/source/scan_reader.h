@@ -1,7 +1,7 @@
 // Reads the rows of one file: a feed brings the bytes in (byte_feed.h), a scanner says
 // where rows are (storage/row_scanner.h), and what was found is made into blocks
-// (found_rows.h). Rows that are wrong go to the context's bad rows; where the framing
-// is broken, so does the rest of the file, as one.
+// (found_rows.h). Rows that are wrong are told; where the framing is broken, so is the
+// rest of the file, as one.
 #pragma once
 
 #include <cstdint>
@@ -30,15 +30,14 @@ struct ScanPlan {
   lanes::RowRange range;  // ... and which rows to give.
 };
 
-class ScanReader final : public Reader {
+class ScanReader final : public FindingReader {
  public:
   ScanReader(const ScanPlan& plan, std::unique_ptr<storage::RowScanner> scanner,
              const SourceContext& context);
 
   absl::Status Fetch() override;
   absl::StatusOr<bool> FetchNow() override;
-  absl::StatusOr<std::optional<core::Block>> Next() override;
-  absl::StatusOr<std::optional<BlockWork>> Find() override;
+  absl::StatusOr<std::optional<RowsWork>> Find() override;
 
  private:
   enum class Step : uint8_t { kGoOn, kNeedMore, kFull, kEnd };

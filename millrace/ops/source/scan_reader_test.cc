@@ -19,6 +19,7 @@
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
 #include "millrace/lanes/manifest.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/collector_test.h"
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/plain_files_test.h"
@@ -125,13 +126,13 @@ TEST(ScanReaderTest, FilesThatChangeOrVanishAfterTheListingAreErrors) {
     const std::string path = folder.Write(sample.name, sample.bytes);
     LeavesOut bad;
     const auto source = *MakeFileSource(Call(sample.source, path, sample.more),
-                                        {.pool = core::HeapPool(), .bad_rows = bad});
+                                        {.pool = core::HeapPool()});
     ASSERT_THAT(source->List(), IsOk());
     folder.Write(sample.name, sample.bytes + "!");
-    EXPECT_THAT(ReadAll(*source, {0, 0, lanes::kRowsMax}),
+    EXPECT_THAT(ReadAll(*source, {0, 0, lanes::kRowsMax}, bad),
                 StatusIs(kFailedPrecondition, HasSubstr(path)));
     std::filesystem::remove(path);
-    EXPECT_THAT(ReadAll(*source, {0, 0, lanes::kRowsMax}),
+    EXPECT_THAT(ReadAll(*source, {0, 0, lanes::kRowsMax}, bad),
                 StatusIs(kNotFound, HasSubstr(path)));
     EXPECT_THAT(bad.reasons, IsEmpty());
   }
@@ -160,7 +161,7 @@ TEST(ScanReaderTest, ReadsWithinABudgetHoweverLongTheFile) {
   int64_t read = 0;
   while (true) {
     ASSERT_THAT(reader->Fetch(), IsOk());
-    const auto block = reader->Next();
+    const auto block = reader->Next(NoBadRows());
     ASSERT_THAT(block, IsOk());
     if (!block->has_value()) break;
     read += (*block)->rows();
@@ -180,7 +181,7 @@ TEST(ScanReaderTest, ABombTakesNoMoreMemoryThanARow) {
   int64_t read = 0;
   while (true) {
     ASSERT_THAT(reader->Fetch(), IsOk());
-    const auto block = reader->Next();
+    const auto block = reader->Next(NoBadRows());
     ASSERT_THAT(block, IsOk());
     if (!block->has_value()) break;
     read += (*block)->rows();
@@ -212,17 +213,49 @@ TEST(ScanReaderTest, BlocksAreNeitherTinyNorHuge) {
   }
 }
 
-TEST(ScanReaderTest, EmptyBlocksHaveTheSourcesFields) {
+// So that the first error of a lane, and what comes before it, do not depend on where
+// blocks end.
+TEST(ScanReaderTest, RowsBeforeABadOneAreGivenFirst) {
   const TemporaryFolder folder;
-  const std::string path =
-      folder.Write("a.tar", TarMember("a.jpg", Noise(3 << 20)) + storage::TarEnd());
-  const auto source = *MakeFileSource(Call("read_tar", path, ", fields=[\"jpg\"]"),
-                                      {.pool = core::HeapPool()});
+  std::string bytes = TfrecordOf({"one", "two", "bad", "four"});
+  bytes[2 * 19 + 12] ^= 1;
+  const std::string path = folder.Write("a.tfrecord", bytes);
+  const auto source =
+      *MakeFileSource(Call("read_tfrecord", path), {.pool = core::HeapPool()});
   ASSERT_THAT(source->List(), IsOk());
-  const std::vector<core::Block> blocks = *ReadAll(*source, {0, 0, lanes::kRowsMax});
-  ASSERT_THAT(blocks, SizeIs(testing::Gt(1)));
-  for (const core::Block& block : blocks) {
-    EXPECT_THAT(block.names(), testing::ElementsAre("jpg", "__key__"));
+  const auto reader = *source->Open({0, 0, lanes::kRowsMax});
+  LeavesOut bad;
+  std::vector<int64_t> rows;
+  std::vector<size_t> told;
+  while (true) {
+    ASSERT_THAT(reader->Fetch(), IsOk());
+    const auto block = reader->Next(bad);
+    ASSERT_THAT(block, IsOk());
+    if (!block->has_value()) break;
+    rows.push_back((*block)->rows());
+    told.push_back(bad.reasons.size());
+  }
+  EXPECT_THAT(rows, testing::ElementsAre(2, 1));
+  EXPECT_THAT(told, testing::ElementsAre(0, 1));
+}
+
+// Wherever the one comes upon the other, neither is forgotten.
+TEST(ScanReaderTest, ABadRowIsToldAlsoWhereTheRestIsLost) {
+  const TemporaryFolder folder;
+  constexpr int64_t kRowBytes = 100;
+  std::string bytes = TfrecordOf(std::vector<std::string>(3000, Noise(kRowBytes)));
+  for (const int64_t row : {3, 1400, 2999}) {
+    std::string damaged = bytes;
+    damaged[row * (kRowBytes + 16) + 12] ^= 1;
+    damaged.resize(row * (kRowBytes + 16) + kRowBytes + 20);  // The next is cut off.
+    const std::string path = folder.Write("a.tfrecord", damaged);
+    LeavesOut bad;
+    const auto rows = ReadPlain(Call("read_tfrecord", path), bad);
+    ASSERT_THAT(rows, IsOk());
+    EXPECT_EQ(std::ssize(rows->rows), row);
+    ASSERT_THAT(bad.reasons, SizeIs(2)) << row;
+    EXPECT_THAT(bad.reasons[0], HasSubstr("does not fit its checksum"));
+    EXPECT_THAT(bad.reasons[1], HasSubstr("the rest of the file is left out"));
   }
 }
 

@@ -16,6 +16,7 @@
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
 #include "millrace/lanes/manifest.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/collector_test.h"
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/plain_files_test.h"
@@ -101,10 +102,10 @@ TEST_F(ScanSourceTest, ReadersOfOneSourceAreIndependent) {
   const auto second = *source->Open({0, 399, 400});
   ASSERT_THAT(first->Fetch(), IsOk());
   ASSERT_THAT(second->Fetch(), IsOk());
-  EXPECT_EQ((*second->Next())->rows(), 1);
-  EXPECT_GT((*first->Next())->rows(), 1);
+  EXPECT_EQ((*second->Next(NoBadRows()))->rows(), 1);
+  EXPECT_GT((*first->Next(NoBadRows()))->rows(), 1);
   ASSERT_THAT(second->Fetch(), IsOk());
-  EXPECT_FALSE(second->Next()->has_value());
+  EXPECT_FALSE(second->Next(NoBadRows())->has_value());
 }
 
 TEST_F(ScanSourceTest, RowsBeforeTheRangeArePassedOverWithoutAnIndex) {
@@ -152,7 +153,7 @@ TEST_F(ScanSourceTest, AFailedFetchCanBeTriedAgain) {
       store_.FailAt(-1);
       const absl::Status again = failed.ok() ? failed : reader->Fetch();
       ASSERT_THAT(again, IsOk());
-      const auto block = reader->Next();
+      const auto block = reader->Next(NoBadRows());
       ASSERT_THAT(block, IsOk());
       if (!block->has_value()) break;
       blocks.push_back(**block);

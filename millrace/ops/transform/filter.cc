@@ -21,6 +21,7 @@
 #include "millrace/ir/type.h"
 #include "millrace/kernels/evaluate.h"
 #include "millrace/ops/define.h"
+#include "millrace/ops/good_rows.h"
 #include "millrace/ops/operator.h"
 
 namespace millrace::ops {
@@ -37,6 +38,12 @@ class Filter final : public Operator {
       : args_(std::move(args)), lane_(lane) {}
 
   absl::Status Push(core::Block block, Emitter& out) override {
+    const auto make = [this](const core::Block& rows) { return KeptOf(rows); };
+    return EmitGoodRows(block, make, lane_.bad_rows, out);
+  }
+
+ private:
+  absl::StatusOr<core::Block> KeptOf(const core::Block& block) const {
     const kernels::DrawScope draws = {SeedOf(args_.seed, lane_), lane_.epoch};
     const core::Column kept =
         TRY(kernels::EvaluateValue(*args_.predicate, block, draws, lane_.pool));
@@ -48,14 +55,10 @@ class Filter final : public Operator {
       kept_rows += keep[row] ? 1 : 0;
     }
     rows.resize(kept_rows);
-    if (rows.empty()) return absl::OkStatus();
-    if (static_cast<int64_t>(rows.size()) == block.rows()) {
-      return out.Emit(std::move(block));
-    }
-    return out.Emit(TRY(core::Gather(block, rows, lane_.pool)));
+    if (kept_rows == block.rows()) return block;
+    return core::Gather(block, rows, lane_.pool);
   }
 
- private:
   const FilterArgs args_;
   const LaneContext lane_;
 };
@@ -84,6 +87,7 @@ OperatorDef FilterDef() {
       .Traits({.row_wise = true, .changes_cardinality = true, .keeps_fields = true})
       .NoOp(KeepsAllReason)
       .Random([](const FilterArgs& args) { return args.predicate->IsRandom(); })
+      .CanFail([](const FilterArgs& args) { return args.predicate->CanFail(); })
       .Infer(InferFilter)
       .Count([](const FilterArgs&, const ir::Cardinality& in) {
         if (in.known() && in.rows() == 0) return in;

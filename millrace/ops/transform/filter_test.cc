@@ -7,6 +7,7 @@
 #include "millrace/base/status_matchers.h"
 #include "millrace/core/block.h"
 #include "millrace/ir/operator.h"
+#include "millrace/ops/collector_test.h"
 #include "millrace/ops/operator.h"
 #include "millrace/ops/single_operator_test.h"
 
@@ -82,6 +83,15 @@ TEST(FilterTest, RefusesWhatIsNotOneBoolPerRow) {
               HasSubstr("must give one value without a name"));
   EXPECT_THAT(ErrorOf("filter(%0, predicate=true)"),
               HasSubstr("must be an expression, not a bool"));
+}
+
+TEST(FilterTest, GoesOnWithoutTheRowsItFailsOn) {
+  LeavesOut left_out;
+  const LaneContext lane = SingleOperator::TestLane(left_out);
+  SingleOperator filter("filter(%0, predicate={10 // (.value - 3) > 0})", lane);
+  ASSERT_THAT(filter.Push(Numbers(0, 7)), base::IsOk());
+  EXPECT_THAT(filter.Values(), ElementsAre(4, 5, 6));
+  EXPECT_THAT(left_out.reasons, ElementsAre("floor_divide: division by zero"));
 }
 
 }  // namespace

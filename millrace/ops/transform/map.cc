@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include "millrace/base/status.h"
 #include "millrace/core/block.h"
@@ -19,6 +20,7 @@
 #include "millrace/ir/operator.h"
 #include "millrace/kernels/evaluate.h"
 #include "millrace/ops/define.h"
+#include "millrace/ops/good_rows.h"
 #include "millrace/ops/operator.h"
 
 namespace millrace::ops {
@@ -45,15 +47,22 @@ class Map final : public Operator {
   }
 
   absl::Status Push(core::Block block, Emitter& out) override {
-    const kernels::DrawScope draws = {SeedOf(args_.seed, lane_), lane_.epoch};
-    const std::vector<core::Buffer> places = std::exchange(places_, {});
-    std::vector<core::Column> columns =
-        TRY(kernels::Evaluate(*args_.function, block, draws, lane_.pool, places));
-    core::Block mapped(block.rows(), names_, std::move(columns));
-    return out.Emit(block.has_ids() ? mapped.WithIds(*block.ids()) : mapped);
+    const auto make = [this](const core::Block& rows) { return MapRows(rows); };
+    return EmitGoodRows(block, make, lane_.bad_rows, out);
   }
 
  private:
+  // The places are for the block as it comes; parts of it, where it fails, go
+  // elsewhere.
+  absl::StatusOr<core::Block> MapRows(const core::Block& rows) {
+    const kernels::DrawScope draws = {SeedOf(args_.seed, lane_), lane_.epoch};
+    const std::vector<core::Buffer> places = std::exchange(places_, {});
+    std::vector<core::Column> columns =
+        TRY(kernels::Evaluate(*args_.function, rows, draws, lane_.pool, places));
+    core::Block mapped(rows.rows(), names_, std::move(columns));
+    return rows.has_ids() ? mapped.WithIds(*rows.ids()) : mapped;
+  }
+
   const MapArgs args_;
   const LaneContext lane_;
   const std::shared_ptr<const core::FieldNames> names_;
@@ -82,6 +91,7 @@ OperatorDef MapDef() {
       .Traits({.row_wise = true, .fills_places = true})
       .NoOp(IdentityReason)
       .Random([](const MapArgs& args) { return args.function->IsRandom(); })
+      .CanFail([](const MapArgs& args) { return args.function->CanFail(); })
       .Infer([](const MapArgs& args, const core::Spec&) {
         return ResultSpec(*args.function);
       })

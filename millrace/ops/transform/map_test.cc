@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -7,9 +8,12 @@
 
 #include "millrace/base/status_matchers.h"
 #include "millrace/core/block.h"
+#include "millrace/core/pool.h"
 #include "millrace/ir/operator.h"
+#include "millrace/ops/collector_test.h"
 #include "millrace/ops/operator.h"
 #include "millrace/ops/single_operator_test.h"
+#include "millrace/ops/source.h"
 
 namespace millrace::ops {
 namespace {
@@ -60,7 +64,42 @@ TEST(MapTest, DrawsChangeWithTheEpoch) {
 TEST(MapTest, AnErrorOfAKernelComesThrough) {
   SingleOperator map("map(%0, function={x: 1 // .value})");
   const absl::Status status = map.Push(Numbers(0, 3));
-  EXPECT_THAT(status.message(), HasSubstr("floor_divide"));
+  EXPECT_EQ(status.message(), "floor_divide: division by zero");
+}
+
+TEST(MapTest, GoesOnWithoutTheRowsItFailsOn) {
+  LeavesOut left_out;
+  const LaneContext lane = SingleOperator::TestLane(left_out);
+  SingleOperator map("map(%0, function={value: 12 // (.value % 4)})", lane);
+  ASSERT_THAT(map.Push(Numbers(0, 9)), base::IsOk());
+  EXPECT_THAT(map.Values(), ElementsAre(12, 6, 4, 12, 6, 4));
+  EXPECT_EQ(left_out.reasons.size(), 3U);
+  EXPECT_EQ(map.out().blocks[0].IdAt(0), SourceRowId(0, 0, 1));
+}
+
+TEST(MapTest, ReportsTheFirstRowInOrderWhateverKernelFails) {
+  SingleOperator map("map(%0, function={a: 1 // (.value - 7), b: 1 % (.value - 3)})");
+  EXPECT_EQ(map.Push(Numbers(0, 9)).message(), "modulo: division by zero");
+  EXPECT_THAT(map.Values("a"), ElementsAre(-1, -1, -1));
+}
+
+// The places are for all rows; those that are left when some fail are not as many.
+TEST(MapTest, WritesToNoPlacesWhenARowFails) {
+  LeavesOut left_out;
+  const LaneContext lane = SingleOperator::TestLane(left_out);
+  SingleOperator map("map(%0, function={value: 12 // .value})", lane);
+  (*map).WriteInto({*core::HeapPool().Allocate(4 * 8)});
+  ASSERT_THAT(map.Push(Numbers(-1, 3)), base::IsOk());
+  EXPECT_THAT(map.Values(), ElementsAre(-12, 12, 6));
+}
+
+TEST(MapTest, KnowsWhetherARowCanBeWrongForIt) {
+  const auto can_fail = [](const std::string& text) {
+    const SingleOperator map(text);
+    return map.node().schema().can_fail(map.node().arguments());
+  };
+  EXPECT_TRUE(can_fail("map(%0, function={x: 1 // .value})"));
+  EXPECT_FALSE(can_fail("map(%0, function={x: .value % 3 + 1})"));
 }
 
 TEST(MapTest, ItsSpecIsWhatTheFunctionGives) {

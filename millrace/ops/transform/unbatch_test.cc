@@ -1,8 +1,17 @@
+#include <cstdint>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "millrace/base/status_matchers.h"
 #include "millrace/core/block.h"
+#include "millrace/core/column.h"
+#include "millrace/core/copy_rows.h"
+#include "millrace/core/dtype.h"
+#include "millrace/core/pool.h"
+#include "millrace/core/tensor.h"
+#include "millrace/ops/collector_test.h"
 #include "millrace/ops/operator.h"
 #include "millrace/ops/single_operator_test.h"
 #include "millrace/ops/source.h"
@@ -24,6 +33,23 @@ TEST(UnbatchTest, GivesTheRowsThatBatchesWereMadeOf) {
 
 TEST(UnbatchTest, RefusesRowsThatAreNoBatches) {
   EXPECT_THAT(ErrorOf("unbatch(%0)"), HasSubstr("field value has no leading axis"));
+}
+
+TEST(UnbatchTest, ABatchWhoseFieldsDifferInLengthIsABadRow) {
+  const core::Block two = Numbers(0, 2).Stack(2);
+  const core::Tensor three =
+      core::Tensor::FromValues<int64_t>(std::vector<int64_t>{1, 2, 3}, {3});
+  const core::Column other =
+      *core::FromRows(core::DType::kInt64, {three}, core::HeapPool());
+  const core::Block uneven(1, core::FieldNames{"value", "other"},
+                           {two.columns()[0], other});
+  LeavesOut left_out;
+  const LaneContext lane = SingleOperator::TestLane(left_out);
+  SingleOperator unbatch("batch(%0, size=2)\n%2 = unbatch(%1)", lane);
+  ASSERT_THAT(unbatch.Push(uneven), base::IsOk());
+  ASSERT_THAT(unbatch.Push(two), base::IsOk());
+  EXPECT_THAT(unbatch.Values(), ElementsAre(0, 1));
+  EXPECT_EQ(left_out.reasons.size(), 1U);
 }
 
 }  // namespace

@@ -1,0 +1,63 @@
+#include "millrace/exec/row_names.h"
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "gtest/gtest.h"
+
+#include "millrace/base/text.h"
+#include "millrace/exec/pass_plan.h"
+#include "millrace/exec/runs_test.h"
+#include "millrace/ops/bad_rows.h"
+#include "millrace/ops/library.h"
+#include "millrace/ops/source.h"
+#include "millrace/storage/samples_test.h"
+
+namespace millrace::exec {
+namespace {
+
+PassPlan Plan(const std::string& source) {
+  return *PlanPass(AsWritten(base::StrCat("%0 = ", source, "\n%1 = take(%0, count=5)")),
+                   ops::DefaultLibrary(), {});
+}
+
+std::string Named(const PassPlan& plan, const ops::BadRow& row) {
+  return std::string(NamedRow(plan, {.place = 1, .lane = 7}, row).message());
+}
+
+const absl::Status kWhy = absl::DataLossError("corrupt");
+
+TEST(RowNamesTest, ARowIsNamedByItsFileAndNumber) {
+  const storage::TemporaryFolder folder;
+  folder.Write("a.txt", "one\n");
+  const std::string path = folder.Write("b.txt", "two\n");
+  const PassPlan plan = Plan(base::StrCat("read_text(paths=[\"", folder / "*", "\"])"));
+  EXPECT_EQ(Named(plan, {.why = kWhy, .id = ops::SourceRowId(0, 1, 17)}),
+            base::StrCat("take (%1): row 17 of ", path, ": corrupt"));
+  EXPECT_EQ(
+      Named(plan, {.why = kWhy, .id = ops::SourceRowId(0, 1, 17), .rows = 4}),
+      base::StrCat("take (%1): batch of 4 rows from row 17 of ", path, ": corrupt"));
+}
+
+TEST(RowNamesTest, AFileThatIsARowIsNamedByItself) {
+  const storage::TemporaryFolder folder;
+  folder.Write("a.txt", "one\n");
+  const std::string path = folder.Write("b.txt", "two\n");
+  const PassPlan plan =
+      Plan(base::StrCat("read_files(paths=[\"", folder / "*", "\"])"));
+  EXPECT_EQ(Named(plan, {.why = kWhy, .id = ops::SourceRowId(0, 0, 1)}),
+            base::StrCat("take (%1): ", path, ": corrupt"));
+}
+
+TEST(RowNamesTest, WithoutAnIdentityOfTheSourceTheLaneIsNamed) {
+  const PassPlan plan = Plan("range(stop=9)");
+  const std::string by_lane = "take (%1), lane 7: corrupt";
+  EXPECT_EQ(Named(plan, {.why = kWhy}), by_lane);
+  EXPECT_EQ(Named(plan, {.why = kWhy, .id = ops::SourceRowId(1, 0, 3)}), by_lane);
+  EXPECT_EQ(Named(plan, {.why = kWhy, .id = ops::SourceRowId(0, 1, 3)}), by_lane);
+  EXPECT_EQ(Named(plan, {.why = kWhy, .id = ops::SourceRowId(0, 0, 3)}),
+            "take (%1): row 3: corrupt");
+}
+
+}  // namespace
+}  // namespace millrace::exec
