@@ -24,6 +24,7 @@
 #include "millrace/exec/chain.h"
 #include "millrace/exec/meters.h"
 #include "millrace/exec/pass_plan.h"
+#include "millrace/exec/read_parts.h"
 #include "millrace/exec/row_names.h"
 #include "millrace/exec/stage_run.h"
 #include "millrace/exec/stages.h"
@@ -180,7 +181,7 @@ absl::StatusOr<std::optional<ops::RowsWork>> LaneReader::Find() {
   std::optional<ops::RowsWork> work = TRY(reader_->Find());
   if (!work) {
     reader_ = nullptr;
-    if (ranges_.empty()) TRY(EndLane());
+    if (parts_.empty()) TRY(EndLane());
     return TakeReady();
   }
   if (row_wise_) {
@@ -197,18 +198,18 @@ absl::StatusOr<std::optional<ops::RowsWork>> LaneReader::Find() {
   return TakeReady();
 }
 
-// Goes on to the next range, or lane, that there is.
+// Goes on to the next part, or lane, that there is.
 absl::Status LaneReader::OpenNext() {
   while (reader_ == nullptr && !ended_) {
     if (!in_lane_) TRY(BeginLane());
     if (ended_) break;
-    if (ranges_.empty()) {
+    if (parts_.empty()) {
       TRY(EndLane());
       if (!ready_.empty()) break;
       continue;
     }
-    reader_ = TRY(run_.plan->source->Open(ranges_.back()));
-    ranges_.pop_back();
+    reader_ = TRY(ops::OpenAll(*run_.plan->source, std::move(parts_.back()), pool_));
+    parts_.pop_back();
   }
   return absl::OkStatus();
 }
@@ -223,8 +224,8 @@ absl::Status LaneReader::BeginLane() {
   if (ended_) return absl::OkStatus();
   in_lane_ = true;
   const PassPlan& plan = *run_.plan;
-  ranges_ = plan.lanes.Content(lane_);
-  std::ranges::reverse(ranges_);
+  parts_ = PartsOf(plan, ReadOrder(plan, lane_));
+  std::ranges::reverse(parts_);
   const ChainLane lane = {plan.ContextOf(lane_, pool_), lane_};
   const auto make = [&](int first, int last) {
     return std::make_unique<Chain>(plan, StageOf(first, last), library_, lane, meters_);

@@ -65,8 +65,8 @@ class LaneReader final : public ops::FindingReader {
   int64_t lane_;
   bool in_lane_ = false;
   bool ended_ = false;
-  std::vector<lanes::RowRange> ranges_;  // Of the lane, the last one first.
-  std::unique_ptr<ops::Reader> reader_;  // Of a range.
+  std::vector<ops::RowRanges> parts_;    // Of the lane, the last one first.
+  std::unique_ptr<ops::Reader> reader_;  // Of a part.
   std::unique_ptr<Chain> before_;        // Operators before the joining one, if any.
   std::unique_ptr<Chain> joining_;       // That one and those behind it, if any.
   Tails tails_;                          // Of the lane before.

@@ -155,6 +155,7 @@ std::map<std::string, std::string> Examples() {
       {"map", "map(%0, function={a: .value * 3, b: normal(0.0, 1.0)})"},
       {"filter", "filter(%0, predicate={.value % 7 < 3 or uniform(0.0, 1.0) < 0.2})"},
       {"shuffle", "shuffle(%0, window=60)"},
+      {"global_shuffle", "global_shuffle(%0)"},
       {"batch", "batch(%0, size=17)"},
       {"padded_batch", "padded_batch(%0, size=17, to_multiple_of=4)"},
       {"unbatch", "unbatch(%0)"},

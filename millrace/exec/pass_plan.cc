@@ -24,6 +24,7 @@
 #include "millrace/exec/branch_source.h"
 #include "millrace/exec/left_out.h"
 #include "millrace/exec/merge_source.h"
+#include "millrace/exec/stages.h"
 #include "millrace/ir/argument_schema.h"
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/operator.h"
@@ -154,6 +155,8 @@ bool CanFail(const ir::Pipeline& node) {
 
 bool Unstacks(const ir::Pipeline& node) { return node.schema().traits.unstacks; }
 
+bool PermutesAll(const ir::Pipeline& node) { return node.schema().traits.permutes_all; }
+
 bool IgnoresErrors(const ir::Pipeline& node) {
   return node.schema().traits.ignores_errors;
 }
@@ -254,7 +257,8 @@ lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted)
     } else if (traits.changes_cardinality || MayLeaveOut(nodes, place)) {
       facts.counts_change = true;
     }
-    if (traits.reorders) {
+    facts.permuted = facts.permuted || traits.permutes_all;
+    if (traits.reorders && !traits.permutes_all) {
       const int64_t window = node.arguments()["window"].As<int64_t>();
       facts.shuffled = true;
       facts.shuffle_window =
@@ -354,17 +358,70 @@ class Planner : public std::enable_shared_from_this<Planner> {
     if (nodes[0].schema().traits.branches()) {
       return PlanBehindBranches({written, std::move(nodes), branch.behind}, epoch);
     }
+    TRY(CheckPermutesFirst(written));
     const Listed listed = TRY(ListedOf(nodes[0], written, branch.behind));
     lanes::LaneList lanes = TRY(lanes::LaneList::Cut(
         listed.manifest, listed.cut, ChunkKeyOf(written, options_.seed, epoch)));
-    return Finished({.nodes = std::move(nodes),
-                     .numbers = {},
-                     .source = listed.source,
-                     .manifest = listed.manifest,
-                     .cut = listed.cut,
-                     .lanes = std::move(lanes),
-                     .epoch = epoch,
-                     .one_lane_reason = listed.one_lane_reason});
+    PassPlan plan = Finished({.nodes = std::move(nodes),
+                              .numbers = {},
+                              .source = listed.source,
+                              .manifest = listed.manifest,
+                              .cut = listed.cut,
+                              .lanes = std::move(lanes),
+                              .epoch = epoch,
+                              .one_lane_reason = listed.one_lane_reason});
+    ShuffleByReading(plan);
+    return plan;
+  }
+
+  // Only row-wise operators can as well come after such a shuffle.
+  static absl::Status CheckPermutesFirst(const std::vector<ir::Pipeline>& nodes) {
+    const auto permutes = std::ranges::find_if(nodes, PermutesAll);
+    if (permutes == nodes.end()) return absl::OkStatus();
+    const auto before = std::find_if_not(nodes.begin() + 1, permutes, IsRowWise);
+    if (before == permutes) return absl::OkStatus();
+    return absl::UnimplementedError(base::StrCat(
+        permutes->name(), " cannot stand behind ", before->name(),
+        ": it decides in which order rows are read; put it in front of that"));
+  }
+
+  // Takes shuffles that are done by reading out of the operators.
+  void ShuffleByReading(PassPlan& plan) const {
+    const int place = ShufflePlace(plan);
+    if (place < 0) return;
+    const ir::Pipeline& shuffle = plan.nodes[place];
+    if (!PermutesAll(shuffle)) {
+      const ir::Value& own = shuffle.arguments()["seed"];
+      plan.shuffled_reading = {
+          .window = shuffle.arguments()["window"].As<int64_t>(),
+          .seed = own.is_none() ? plan.seed : static_cast<uint64_t>(own.As<int64_t>()),
+          .call_number = shuffle.call_number()};
+    }
+    plan.nodes.erase(plan.nodes.begin() + place);
+    plan.numbers.erase(plan.numbers.begin() + place);
+    plan.last_batching = LastBatching(plan.nodes);
+    plan.join = JoinPlace(plan.nodes, plan.last_batching);
+  }
+
+  // The place of a shuffle that can be done by reading; -1 where there is none. Rows
+  // that are not worth a read of their own are better shuffled in memory.
+  int ShufflePlace(const PassPlan& plan) const {
+    constexpr int64_t kRowBytesLeast = 4096;
+    const auto end = static_cast<int>(plan.nodes.size());
+    for (int place = 1; place < end; ++place) {
+      const ir::Pipeline& node = plan.nodes[place];
+      if (PermutesAll(node)) return place;
+      if (node.schema().traits.reorders) {
+        const bool worth = options_.shuffle_reading && !ignores_ &&
+                           lanes::AllSeekable(plan.manifest) &&
+                           plan.manifest.total_bytes().count() >=
+                               kRowBytesLeast * plan.manifest.total_rows();
+        return worth && plan.manifest.total_rows() > 0 ? place : -1;
+      }
+      // What a global shuffle may stand behind is checked before.
+      if (!GivesOneRowPerRow(plan.nodes, place) && !plan.cut.permuted) return -1;
+    }
+    return -1;
   }
 
   // Budgets are counted for the whole pass, so the operator must see all of it.
@@ -452,6 +509,11 @@ class Planner : public std::enable_shared_from_this<Planner> {
   absl::StatusOr<PassPlan> PlanBehindBranches(Chains chains, uint64_t epoch) {
     const ir::Pipeline head = chains.run[0];
     const ir::OperatorTraits& traits = head.schema().traits;
+    if (std::ranges::any_of(chains.written, PermutesAll)) {
+      return absl::UnimplementedError(base::StrCat(
+          "global_shuffle cannot stand behind ", head.name(),
+          ": it decides in which order rows are read; put it in front of that"));
+    }
     std::shared_ptr<BranchSource> branches;
     std::shared_ptr<ops::Source> source;
     if (traits.merges) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,11 +35,19 @@ struct PassOptions {
   uint64_t seed = 0;   // Of the job, for operators without a seed of their own.
   uint64_t epoch = 0;  // Enters every draw.
   std::vector<lanes::CutRecord> cuts = {};  // Of the state to go on from.
+  bool shuffle_reading = true;  // Rows may be shuffled before they are read.
   bool with_ids =
       false;  // Blocks are to have identities, also where no draw needs them.
 };
 
 class BranchSource;
+
+// A shuffle that is done by reading rows in its order.
+struct ShuffledReading {
+  int64_t window = 1;
+  uint64_t seed = 0;
+  int64_t call_number = 0;
+};
 
 // A pass, ready to run.
 struct PassPlan {
@@ -69,6 +78,9 @@ struct PassPlan {
   // Of the pipeline's sources, in the order of the text form.
   std::vector<lanes::CutRecord> cuts = {};
   base::Sha256 manifest_hash = {};
+
+  // Set where the first shuffle is done by reading; it is not among the nodes then.
+  std::optional<ShuffledReading> shuffled_reading = {};
 
   // Set where there may be more lanes than were cut so far: Grow cuts more, and tells
   // whether it did.

@@ -20,6 +20,7 @@
 #include "millrace/exec/left_out.h"
 #include "millrace/exec/memory.h"
 #include "millrace/exec/pass_plan.h"
+#include "millrace/exec/read_parts.h"
 #include "millrace/exec/read_stage.h"
 #include "millrace/exec/row_wise_stage.h"
 #include "millrace/exec/slots.h"
@@ -65,24 +66,6 @@ class Skip final : public Sink {
   int64_t rows_;
   Sink& next_;
 };
-
-// Joins ranges that follow one another, so that fewer readers are opened; none becomes
-// longer than a lane's own chunks times this.
-std::vector<lanes::RowRange> Coalesced(const std::vector<lanes::RowRange>& ranges) {
-  constexpr int64_t kRowsMax = int64_t{1} << 16;
-  std::vector<lanes::RowRange> joined;
-  for (const lanes::RowRange& range : ranges) {
-    const bool follows = !joined.empty() && joined.back().split == range.split &&
-                         joined.back().end == range.begin &&
-                         range.end - joined.back().begin <= kRowsMax;
-    if (follows) {
-      joined.back().end = range.end;
-    } else {
-      joined.push_back(range);
-    }
-  }
-  return joined;
-}
 
 }  // namespace
 
@@ -181,8 +164,8 @@ class PassRun::Lane final : public Sink {
     const QueueLimits limits = LimitsFor(place.memory, place.threads);
     switch (stage.kind) {
       case Stage::Kind::kRead:
-        return std::make_unique<ReadStage>(pass_.read_work_, range_.lane, Ranges(),
-                                           next, place.meters);
+        return std::make_unique<ReadStage>(pass_.read_work_, range_.lane, Parts(), next,
+                                           place.meters);
       case Stage::Kind::kRowWise:
         return std::make_unique<RowWiseStage>(pass_.WorkOf(stage), range_.lane, turn_,
                                               next, limits, place.meters);
@@ -206,14 +189,14 @@ class PassRun::Lane final : public Sink {
   }
 
   // What to read: where rows can be left out at the source, without them.
-  std::vector<lanes::RowRange> Ranges() const {
+  std::vector<ops::RowRanges> Parts() const {
     const PassPlan& plan = pass_.plan_;
-    std::vector<lanes::RowRange> ranges = plan.lanes.Content(range_.lane);
+    std::vector<lanes::RowRange> ranges = ReadOrder(plan, range_.lane);
     const bool skips_here = range_.begin > 0 && SkipPlace(plan.nodes, plan.join) == 0;
     if (skips_here) {
       ranges = lanes::Slice(ranges, range_.begin, plan.lanes.lane_rows()[range_.lane]);
     }
-    return Coalesced(ranges);
+    return PartsOf(plan, ranges);
   }
 
   ops::LaneContext Context() const {
@@ -241,6 +224,7 @@ PassRun::PassRun(PassPlan& plan, const PassPlace& place,
       read_work_({.source = *plan.source,
                   .name = plan.NameOf(0),
                   .ignored = IgnoringPlace(plan.nodes, 0) >= 0,
+                  .pool = place.pool,
                   .readers = place.threads + 1}),
       carry_(Carry{}),
       progress_(lanes_) {}

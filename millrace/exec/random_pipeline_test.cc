@@ -29,13 +29,16 @@ std::string Drawn(int seed, bool fails = false) {
 TEST(RandomPipelineTest, DrawsTheSameWithEveryCompiler) {
   EXPECT_EQ(Drawn(7, true),
             R"(%0 = range(start=30, stop=66, step=1)
-%1 = range(stop=283)
+%1 = range(stop=231)
 %2 = map(%1, function={value: .value * 7})
-%3 = mix(%0, %2, weights=[2.0, 1.0], stop="first")
-%4 = filter(%3, predicate={sum(.value) > 388})
-%5 = map(%4, function={value: .value, e5: 100 // (.value % 86 - 3)})
-%6 = filter(%5, predicate={sum(.e5) < 376})
-%7 = filter(%6, predicate={sum(.value) > 558})
+%3 = concat(%0, %2)
+%4 = filter(%3, predicate={true})
+%5 = map(%4, function={value: .value, p5: .value * (-8 + 1)})
+%6 = range(stop=174)
+%7 = map(%6, function={value: .value * 7, p5: .value * 7})
+%8 = concat(%5, %7)
+%9 = map(%8, function={value: .value, p5: .p5, p9: .p5 * (-3 + 6)})
+%10 = filter(%9, predicate={sum(100 // (.value % 126 - 3)) != 33})
 )");
 }
 

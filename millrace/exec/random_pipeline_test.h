@@ -35,6 +35,7 @@ class RandomPipeline {
                 ", step=", Number(1, 4), ")"});
     fields_ = {"value"};
     forgiven_ = Number(0, 2) == 0 && !fails_;
+    if (Number(0, 6) == 0) Add(InOrder{"global_shuffle(", Input(), Seed(), ")"});
     const int64_t operators = Number(0, 8);
     const int64_t fails_at = fails_ ? Number(0, operators + 1) : -1;
     for (int64_t i = 0; i <= operators; ++i) {

@@ -17,14 +17,13 @@
 #include "millrace/exec/memory.h"
 #include "millrace/exec/meters.h"
 #include "millrace/exec/stage_run.h"
-#include "millrace/lanes/chunks.h"
 #include "millrace/ops/bad_rows.h"
 #include "millrace/ops/source.h"
 
 namespace millrace::exec {
 namespace {
 
-constexpr size_t kWaitingMax = 2;  // Pieces that wait for earlier ranges, per range.
+constexpr size_t kWaitingMax = 2;  // Pieces that wait for earlier parts, per part.
 constexpr int64_t kTaskBytes = int64_t{256} << 10;  // Of rows that are computed.
 
 }  // namespace
@@ -54,14 +53,10 @@ class ReadStage::Notes final : public ops::RowsSink {
   Task& task_;
 };
 
-ReadStage::ReadStage(ReadWork& work, int64_t lane, std::vector<lanes::RowRange> ranges,
+ReadStage::ReadStage(ReadWork& work, int64_t lane, std::vector<ops::RowRanges> parts,
                      Sink& next, Meters& meters)
-    : work_(work),
-      lane_(lane),
-      ranges_(std::move(ranges)),
-      next_(next),
-      meters_(meters) {
-  CHECK(!ranges_.empty());
+    : work_(work), lane_(lane), parts_(std::move(parts)), next_(next), meters_(meters) {
+  CHECK(!parts_.empty());
   OpenSlots();
 }
 
@@ -73,7 +68,7 @@ void ReadStage::OpenSlots() {
   while (static_cast<int64_t>(slots_.size()) < work_.readers && !all_opened()) {
     const bool waits = work_.source.waits();
     slots_.push_back(
-        {.ticket = static_cast<int64_t>(next_range_++),
+        {.ticket = static_cast<int64_t>(next_part_++),
          .state = waits ? Slot::State::kWantsFetch : Slot::State::kWantsFind,
          .fetched = !waits,
          .at_hand = !waits,
@@ -142,7 +137,7 @@ bool ReadStage::HasSlot(Slot::State wanted) const {
   });
 }
 
-// What the first range gives goes on at once; what others give waits for it.
+// What the first part gives goes on at once; what others give waits for it.
 bool ReadStage::HasRoomFor(const Slot& slot) const {
   if (&slot != &slots_.front()) return slot.pieces.size() < kWaitingMax;
   return std::ssize(slot.pieces) < work_.readers && next_.HasRoom();
@@ -169,7 +164,7 @@ absl::Status ReadStage::Work(Task& task) {
     return std::exchange(reading.work, nullptr)(notes);
   }
   if (reading.reader == nullptr) {
-    reading.reader = TRY(work_.source.Open(ranges_[task.ticket]));
+    reading.reader = TRY(ops::OpenAll(work_.source, parts_[task.ticket], work_.pool));
   }
   if (!work_.source.waits()) return Compute(task);
   if (!reading.fetched) {

@@ -1,5 +1,5 @@
-// Reads the rows of a lane: a reader for each of its ranges, several at once, whose
-// blocks go on in the lane's order. A reader goes through its range on one thread at a
+// Reads the rows of a lane: a reader for each of its parts, several at once, whose
+// blocks go on in the lane's order. A reader goes through its part on one thread at a
 // time, which finds the next rows; making blocks of them is left to all threads, so
 // that one long file keeps them all busy. What the system has at hand is fetched by the
 // thread that needs it; to wait for disks is work for the I/O threads.
@@ -19,10 +19,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "millrace/core/pool.h"
 #include "millrace/exec/memory.h"
 #include "millrace/exec/meters.h"
 #include "millrace/exec/stage_run.h"
-#include "millrace/lanes/chunks.h"
 #include "millrace/ops/source.h"
 
 namespace millrace::exec {
@@ -32,15 +32,16 @@ struct ReadWork {
   const ops::Source& source;
   std::string name;      // Of the source operator, for errors.
   bool ignored = false;  // Rows that are wrong are left out.
-  int64_t readers = 2;   // Open at once in a lane, at most.
+  core::Pool& pool;
+  int64_t readers = 2;  // Open at once in a lane, at most.
   RunningMean bytes_per_task = {};
 };
 
 class ReadStage final : public StageRun {
  public:
   // Requires: all outlive it.
-  ReadStage(ReadWork& work, int64_t lane, std::vector<lanes::RowRange> ranges,
-            Sink& next, Meters& meters);
+  ReadStage(ReadWork& work, int64_t lane, std::vector<ops::RowRanges> parts, Sink& next,
+            Meters& meters);
 
   // A source takes nothing.
   void Accept(Item item) override;
@@ -55,8 +56,8 @@ class ReadStage final : public StageRun {
   void Run(Task& task, int thread) override;
   void Complete(Task task) override;
 
-  // Every range has a reader: the next lane may begin to read.
-  bool all_opened() const { return next_range_ == ranges_.size(); }
+  // Every part has a reader: the next lane may begin to read.
+  bool all_opened() const { return next_part_ == parts_.size(); }
 
  private:
   class Notes;
@@ -70,11 +71,11 @@ class ReadStage final : public StageRun {
     ops::RowsWork work = nullptr;  // While unmade.
   };
 
-  // A range being read.
+  // A part being read.
   struct Slot {
     enum class State : uint8_t { kWantsFetch, kWantsFind, kBusy, kEnded };
 
-    int64_t ticket = 0;  // The range's place in the lane.
+    int64_t ticket = 0;  // The part's place in the lane.
     State state = State::kWantsFetch;
     bool fetched = false;                 // Finding has what it needs.
     bool at_hand = false;                 // The last fetch took no waiting.
@@ -100,11 +101,11 @@ class ReadStage final : public StageRun {
 
   ReadWork& work_;
   const int64_t lane_;
-  const std::vector<lanes::RowRange> ranges_;
+  const std::vector<ops::RowRanges> parts_;
   Sink& next_;
   Meters& meters_;
-  size_t next_range_ = 0;
-  std::deque<Slot> slots_;  // Of ranges next_range_ - size, ..., next_range_ - 1.
+  size_t next_part_ = 0;
+  std::deque<Slot> slots_;  // Of parts next_part_ - size, ..., next_part_ - 1.
   bool ended_ = false;
 };
 

@@ -82,8 +82,10 @@ class NumberSource final : public ops::Source {
 
 class ReadStageTest : public ::testing::Test {
  protected:
-  std::unique_ptr<ReadStage> MakeStage(std::vector<lanes::RowRange> ranges) {
-    return std::make_unique<ReadStage>(work_, 3, std::move(ranges), out_, meters_);
+  std::unique_ptr<ReadStage> MakeStage(const std::vector<lanes::RowRange>& ranges) {
+    std::vector<ops::RowRanges> parts;
+    for (const lanes::RowRange& range : ranges) parts.push_back({range});
+    return std::make_unique<ReadStage>(work_, 3, std::move(parts), out_, meters_);
   }
 
   static void Finish(ReadStage& stage, Task& task) {
@@ -115,7 +117,10 @@ class ReadStageTest : public ::testing::Test {
   }
 
   NumberSource source_;
-  ReadWork work_ = {.source = source_, .name = "numbers (%0)", .readers = 2};
+  ReadWork work_ = {.source = source_,
+                    .name = "numbers (%0)",
+                    .pool = core::HeapPool(),
+                    .readers = 2};
   base::ManualClock clock_;
   Meters meters_{1, clock_};
   Memory memory_{core::HeapPool(), int64_t{1} << 40};

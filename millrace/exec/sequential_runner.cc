@@ -18,6 +18,7 @@
 #include "millrace/core/pool.h"
 #include "millrace/exec/left_out.h"
 #include "millrace/exec/pass_plan.h"
+#include "millrace/exec/read_parts.h"
 #include "millrace/exec/row_names.h"
 #include "millrace/exec/stage_run.h"
 #include "millrace/lanes/chunks.h"
@@ -45,7 +46,7 @@ class SequentialRunner::Lane {
 
   absl::Status Run() {
     TRY(PushCarry());
-    for (const lanes::RowRange& rows : runner_.plan_.lanes.Content(number_)) {
+    for (const lanes::RowRange& rows : ReadOrder(runner_.plan_, number_)) {
       TRY(Read(rows));
     }
     PassPlan& plan = runner_.plan_;

@@ -63,6 +63,7 @@ struct OperatorTraits {
   bool changes_cardinality = false;  // Rows out may be fewer or more than rows in.
   bool batching = false;             // Groups rows; what does not fill one is a tail.
   bool reorders = false;             // Shuffles: chunks are permuted, lanes cut for it.
+  bool permutes_all = false;         // Shuffles by reading rows in another order.
   bool keeps_fields = false;    // Passes fields on; reads only what functions read.
   bool stacks_runs = false;     // Batches are rows as they come: a row's place is known
                                 // before the row is.

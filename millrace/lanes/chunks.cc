@@ -68,7 +68,16 @@ ChunkTable::ChunkTable(const Manifest& manifest, const ChunkRule& rule) {
     }
     chunks_before = entry.chunk_end;
     splits_.push_back(entry);
+    if (counted) row_ends_.push_back(rows() + entry.rows);
   }
+}
+
+RowRange ChunkTable::RowAt(int64_t number) const {
+  CHECK(number >= 0 && number < rows()) << number;
+  const auto end = std::ranges::upper_bound(row_ends_, number);
+  const int64_t split = end - row_ends_.begin();
+  const int64_t row = number - (split == 0 ? 0 : row_ends_[split - 1]);
+  return {split, row, row + 1};
 }
 
 RowRange ChunkTable::Rows(int64_t chunk) const {

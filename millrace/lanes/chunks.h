@@ -53,6 +53,12 @@ class ChunkTable {
   // Returns the rows of a chunk. Requires: 0 <= chunk < chunks().
   RowRange Rows(int64_t chunk) const;
 
+  // All rows, and the row of this number among them, as a range.
+  int64_t rows() const { return row_ends_.empty() ? 0 : row_ends_.back(); }
+
+  // Requires: 0 <= number < rows(), and the rows of all splits are known.
+  RowRange RowAt(int64_t number) const;
+
   // Returns the bytes of a split.
   base::Bytes BytesOf(int64_t split) const { return splits_[split].bytes; }
 
@@ -74,7 +80,8 @@ class ChunkTable {
     base::Hash128 versioned_hash;
   };
 
-  std::vector<Entry> splits_;  // One for each split, also where it has no rows.
+  std::vector<Entry> splits_;      // One for each split, also where it has no rows.
+  std::vector<int64_t> row_ends_;  // Rows up to the end of each split.
 };
 
 }  // namespace millrace::lanes

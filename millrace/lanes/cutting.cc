@@ -92,6 +92,11 @@ absl::Status CheckRecord(const Manifest& manifest, const CutRecord& record) {
                      record.counted ? "with" : "without", " row counts; this one ",
                      manifest.counted() ? "has" : "has not"));
   }
+  if (record.permuted && !AllSeekable(manifest)) {
+    return absl::FailedPreconditionError(
+        "rows can be put in any order only where each can be reached by itself: index "
+        "the files with `millrace data index`, or use shuffle with a window");
+  }
   if (record.chunk.rows < 1 || record.chunk.bytes.count() < 1 || record.lane_rows < 1) {
     return absl::InvalidArgumentError(base::StrCat(
         "cutting lanes: absurd record: chunks of ", record.chunk.rows, " rows or ",
@@ -116,9 +121,12 @@ absl::StatusOr<CutRecord> DecideCut(const Manifest& manifest, const CutFacts& fa
   TRY(CheckFact("batch size", facts.batch_rows));
   TRY(CheckFact("shuffle window", facts.shuffle_window));
   TRY(CheckFact("number of buckets", facts.buckets));
-  if (!manifest.counted()) return RecordOfUncounted(manifest, facts);
+  if (!manifest.counted() && !facts.permuted) return RecordOfUncounted(manifest, facts);
+  if (!manifest.counted())
+    return CheckRecord(manifest, {.counted = false, .permuted = true});
   CutRecord record;
   record.shuffled = facts.shuffled;
+  record.permuted = facts.permuted;
   record.chunk = ChooseChunkRule(manifest);
   record.lane_rows = TargetRows(manifest.total_rows(), manifest.total_bytes(), facts);
   if (!facts.one_lane_reason.empty()) {
@@ -150,8 +158,11 @@ LaneList::LaneList(ChunkTable chunks, const CutRecord& record,
                    const base::RandomKey& key)
     : chunks_(std::move(chunks)),
       shuffled_(record.shuffled),
-      permutation_(chunks_.chunks(), key) {
-  if (record.counted) {
+      permuted_(record.permuted),
+      permutation_(permuted_ ? chunks_.rows() : chunks_.chunks(), key) {
+  if (permuted_) {
+    CutPermutation(record);
+  } else if (record.counted) {
     CutByRows(record);
   } else {
     CutByBytes(record);
@@ -194,12 +205,23 @@ void LaneList::CutByRows(const CutRecord& record) {
   if (rows > 0) EndLane(rows, {chunks_.chunks(), 0});
 }
 
+// Places are rows here, so every lane gets just its rows.
+void LaneList::CutPermutation(const CutRecord& record) {
+  starts_.push_back({});
+  for (int64_t place = 0; place < chunks_.rows();) {
+    const int64_t rows = std::min(record.lane_rows, chunks_.rows() - place);
+    place += rows;
+    EndLane(rows, {place, 0});
+  }
+}
+
 void LaneList::EndLane(int64_t rows, Start next) {
   rows_.push_back(rows);
   starts_.push_back(next);
 }
 
 RowRange LaneList::ChunkAt(int64_t place) const {
+  if (permuted_) return chunks_.RowAt(permutation_.At(place));
   return chunks_.Rows(shuffled_ ? permutation_.At(place) : place);
 }
 

@@ -33,6 +33,7 @@ struct CutFacts {
   int64_t shuffle_window = 0;  // Rows of the largest one; 0: none.
   int64_t buckets = 0;         // Of `bucket`; 0: none.
   bool shuffled = false;       // The user shuffles: chunks are permuted.
+  bool permuted = false;       // Or rows are, all of them.
   bool counts_change = false;  // An operator changes the number of rows.
 
   // Why the pass must be one lane, in words for people; empty: it need not.
@@ -43,6 +44,7 @@ struct CutFacts {
 struct CutRecord {
   bool counted = true;      // Row counts were known.
   bool shuffled = false;    // Chunks are permuted.
+  bool permuted = false;    // Rows are.
   ChunkRule chunk = {};     // How splits are cut into chunks.
   int64_t lane_rows = 1;    // Rows a lane gets, or a little more.
   bool exact_ends = false;  // Divisible chunks are cut so that a lane gets just that.
@@ -66,8 +68,8 @@ class LaneList {
   // The rows of each lane, all at least 1; kRowsMax where they are not known.
   const std::vector<int64_t>& lane_rows() const { return rows_; }
 
-  // Lists a lane's rows: one range for each chunk, in order, costing O(chunks of the
-  // lane). Requires: 0 <= lane < size().
+  // Lists a lane's rows: one range for each chunk, in order, or for each row where
+  // these are permuted; costing as much. Requires: 0 <= lane < size().
   std::vector<RowRange> Content(int64_t lane) const;
 
   // Names a lane's content, whatever its number and the files' versions: a lane's
@@ -88,12 +90,14 @@ class LaneList {
   LaneList(ChunkTable chunks, const CutRecord& record, const base::RandomKey& key);
 
   void CutByRows(const CutRecord& record);
+  void CutPermutation(const CutRecord& record);
   void CutByBytes(const CutRecord& record);
   void EndLane(int64_t rows, Start next);
   RowRange ChunkAt(int64_t place) const;
 
   ChunkTable chunks_;
   bool shuffled_;
+  bool permuted_;
   base::Permutation permutation_;
   std::vector<int64_t> rows_;
   std::vector<Start> starts_;  // Of every lane, and of the end.

@@ -78,6 +78,12 @@ base::Bytes Manifest::total_bytes() const {
   return bytes;
 }
 
+bool AllSeekable(const Manifest& manifest) {
+  return manifest.counted() && std::ranges::all_of(manifest.splits, [](const Split& s) {
+           return s.seekable;
+         });
+}
+
 Manifest WithoutCounts(Manifest manifest) {
   for (Split& split : manifest.splits) {
     split.rows.reset();

@@ -49,6 +49,9 @@ struct Manifest {
   bool operator==(const Manifest&) const = default;
 };
 
+// Tells whether every row is known and can be reached by itself.
+bool AllSeekable(const Manifest& manifest);
+
 // The same without counts: how a source is seen where not all of its splits tell their
 // rows, or where a job began without knowing them.
 Manifest WithoutCounts(Manifest manifest);

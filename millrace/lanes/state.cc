@@ -181,6 +181,7 @@ absl::Status SameCut(const CutRecord& state, const CutRecord& job) {
   const auto number = [](int64_t value) { return base::StrCat(value); };
   TRY(Same("counted", YesNo(state.counted), YesNo(job.counted)));
   TRY(Same("shuffled", YesNo(state.shuffled), YesNo(job.shuffled)));
+  TRY(Same("permuted", YesNo(state.permuted), YesNo(job.permuted)));
   TRY(Same("rows per chunk", number(state.chunk.rows), number(job.chunk.rows)));
   TRY(Same("bytes per chunk", number(state.chunk.bytes.count()),
            number(job.chunk.bytes.count())));
@@ -205,7 +206,8 @@ std::string ToString(const CutRecord& cut) {
   return base::StrCat("chunks of ", cut.chunk.rows, " rows or ",
                       cut.chunk.bytes.count(), " bytes, lanes of ", cut.lane_rows,
                       cut.exact_ends ? " rows exactly" : " rows",
-                      cut.shuffled ? ", shuffled" : "", ", counted");
+                      cut.shuffled ? ", shuffled" : "",
+                      cut.permuted ? ", rows permuted" : "", ", counted");
 }
 
 }  // namespace

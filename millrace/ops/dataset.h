@@ -72,6 +72,11 @@ struct FromRowsOptions {
   std::vector<ir::Attachment> shapes = {};
 };
 
+struct GlobalShuffleOptions {
+  // By default the job's.
+  std::optional<int64_t> seed = {};
+};
+
 struct IgnoreErrorsOptions {
   // How many rows may be left out in a pass before it fails; any number by default.
   std::optional<int64_t> budget = {};
@@ -237,6 +242,14 @@ class Dataset : public ops::DatasetBase {
     return Dataset(Then("filter",
       {{"seed", ops::ToValue(options.seed)}},
       "predicate", predicate));
+  }
+
+  // Puts all rows of the pass in random order, not only those of a window, and holds
+  // none of them in memory. Files must have an index (`millrace data index`); only
+  // maps, filters and choices of fields may stand before it.
+  Dataset GlobalShuffle(const GlobalShuffleOptions& options = {}) const {
+    return Dataset(Then("global_shuffle",
+      {{"seed", ops::ToValue(options.seed)}}));
   }
 
   // Leaves out rows that are corrupt or that a function before it fails on, and counts

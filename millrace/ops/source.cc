@@ -1,6 +1,7 @@
 #include "millrace/ops/source.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -16,6 +17,9 @@
 #include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
+#include "millrace/core/pool.h"
+#include "millrace/ops/bad_rows.h"
+#include "millrace/ops/source/picking_reader.h"
 
 namespace millrace::ops {
 
@@ -42,6 +46,13 @@ absl::StatusOr<std::optional<RowsWork>> Reader::Find() {
     for (const BadRow& row : bad) TRY(sink.LeaveOut(row));
     return block && block->rows() > 0 ? sink.Give(*block) : absl::OkStatus();
   };
+}
+
+absl::StatusOr<std::unique_ptr<Reader>> OpenAll(const Source& source, RowRanges ranges,
+                                                core::Pool& pool) {
+  CHECK(!ranges.empty());
+  if (ranges.size() == 1) return source.Open(ranges[0]);
+  return std::make_unique<PickingReader>(source, std::move(ranges), pool);
 }
 
 // Keeps what is given.

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -105,6 +106,14 @@ class Source {
   virtual absl::StatusOr<std::unique_ptr<Reader>> Open(
       const lanes::RowRange& rows) const = 0;
 };
+
+// Some rows of a source: ranges, to be given in this order. Several are short and may
+// stand anywhere in seekable splits.
+using RowRanges = std::vector<lanes::RowRange>;
+
+// Opens a reader of all of them. Requires: source and pool outlive it.
+absl::StatusOr<std::unique_ptr<Reader>> OpenAll(const Source& source, RowRanges ranges,
+                                                core::Pool& pool);
 
 // The identity of a source's row.
 inline core::RowId SourceRowId(int64_t call_number, int64_t split, int64_t row) {

@@ -117,12 +117,18 @@ absl::Status ByteFeed::MakeRoom() {
   const int64_t have = end_ - begin_;
   const int64_t least = std::max(wanted_, have + kGlanceBytes);
   if (room_.size() - begin_ >= least) return absl::OkStatus();
-  core::Buffer next = TRY(pool_.Allocate(std::max(options_.window_bytes, wanted_)));
+  core::Buffer next = TRY(pool_.Allocate(std::max({RoomWanted(), wanted_, have + 1})));
   if (have > 0) std::memcpy(next.mutable_data(), room_.data() + begin_, have);
   room_ = std::move(next);
   begin_ = 0;
   end_ = have;
   return absl::OkStatus();
+}
+
+// A window's worth, or less where there is less to read.
+int64_t ByteFeed::RoomWanted() const {
+  if (compressed()) return options_.window_bytes;
+  return std::min(options_.window_bytes, end_ - begin_ + options_.end - read_);
 }
 
 absl::Span<std::byte> ByteFeed::RoomBehind() { return Part(room_, end_, room_.size()); }

@@ -87,6 +87,7 @@ class ByteFeed {
                                absl::Span<std::byte> second, Waiting waiting);
   absl::Status MakeRoom();
   absl::Span<std::byte> RoomBehind();
+  int64_t RoomWanted() const;
   absl::Status EndsEarly() const;
   absl::Status TakeUnfolded(int64_t size);
   void Drop(int64_t size);

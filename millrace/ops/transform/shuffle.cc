@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,7 +13,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
-#include "millrace/base/random.h"
 #include "millrace/base/status.h"
 #include "millrace/core/block.h"
 #include "millrace/core/copy_rows.h"
@@ -22,6 +20,7 @@
 #include "millrace/ir/operator.h"
 #include "millrace/ops/define.h"
 #include "millrace/ops/operator.h"
+#include "millrace/ops/window_shuffle.h"
 
 namespace millrace::ops {
 namespace {
@@ -36,25 +35,15 @@ struct ShuffleArgs {
 class Shuffle final : public Operator {
  public:
   Shuffle(const ShuffleArgs& args, const LaneContext& lane)
-      : args_(args),
-        lane_(lane),
-        generator_(base::RandomKey(SeedOf(args.seed, lane), lane.epoch,
-                                   static_cast<uint64_t>(lane.call_number)),
-                   lane.lane) {}
+      : lane_(lane),
+        window_(args.window, ShuffleGenerator(SeedOf(args.seed, lane), lane)) {}
 
-  // Every row that comes when the window is full pushes a random one out.
   absl::Status Push(core::Block block, Emitter& out) override {
     blocks_.push_back(std::move(block));
     const auto source = static_cast<int32_t>(blocks_.size() - 1);
     std::vector<core::RowRef> leaving;
     for (int64_t row = 0; row < blocks_.back().rows(); ++row) {
-      const core::RowRef coming = {.source = source, .row = row};
-      if (static_cast<int64_t>(window_.size()) < args_.window) {
-        window_.push_back(coming);
-      } else {
-        const int64_t slot = generator_.Integer(0, args_.window);
-        leaving.push_back(std::exchange(window_[slot], coming));
-      }
+      window_.Push({.source = source, .row = row}, leaving);
     }
     TRY(EmitRows(leaving, out));
     return Compact();
@@ -62,14 +51,11 @@ class Shuffle final : public Operator {
 
   // The window leaves block by block.
   absl::StatusOr<Held> Finish(Emitter& out) override {
-    if (!std::exchange(finishing_, true)) {
-      generator_.Shuffle(std::span<core::RowRef>(window_));
-    }
-    const absl::Span<const core::RowRef> rest =
-        absl::MakeConstSpan(window_).subspan(finished_);
-    TRY(EmitRows(rest.subspan(0, kBlockRows), out));
-    finished_ = std::min(finished_ + kBlockRows, window_.size());
-    return finished_ < window_.size() ? Held::kMore : Held::kNothing;
+    if (!std::exchange(finishing_, true)) window_.Finish();
+    const absl::Span<const core::RowRef> all = window_.waiting();
+    TRY(EmitRows(all.subspan(finished_, kBlockRows), out));
+    finished_ = std::min(finished_ + kBlockRows, all.size());
+    return finished_ < all.size() ? Held::kMore : Held::kNothing;
   }
 
  private:
@@ -87,18 +73,17 @@ class Shuffle final : public Operator {
   absl::Status Compact() {
     int64_t held = 0;
     for (const core::Block& block : blocks_) held += block.rows();
-    const auto needed = static_cast<int64_t>(window_.size());
+    std::vector<core::RowRef>& waiting = window_.waiting();
+    const auto needed = static_cast<int64_t>(waiting.size());
     if (held <= 2 * needed + static_cast<int64_t>(kBlockRows)) return absl::OkStatus();
-    blocks_ = {TRY(core::Gather(blocks_, window_, lane_.pool))};
-    for (int64_t row = 0; row < needed; ++row) window_[row] = {.source = 0, .row = row};
+    blocks_ = {TRY(core::Gather(blocks_, waiting, lane_.pool))};
+    for (int64_t row = 0; row < needed; ++row) waiting[row] = {.source = 0, .row = row};
     return absl::OkStatus();
   }
 
-  const ShuffleArgs args_;
   const LaneContext lane_;
-  base::Generator generator_;
   std::vector<core::Block> blocks_;
-  std::vector<core::RowRef> window_;
+  WindowShuffle<core::RowRef> window_;
   bool finishing_ = false;
   size_t finished_ = 0;  // Rows of the window that have left, once finishing.
 };
