@@ -14,12 +14,12 @@
 #include "millrace/base/random.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
+#include "millrace/bench/image_pipeline.h"
 #include "millrace/bench/line.h"
 #include "millrace/bench/rate.h"
 #include "millrace/bench/sample_images.h"
 #include "millrace/bench/workload.h"
 #include "millrace/exec/engine.h"
-#include "millrace/ir/literal.h"
 #include "millrace/kernels/image/crop_box.h"
 #include "millrace/kernels/image/decode_jpeg.h"
 #include "millrace/kernels/image/flip.h"
@@ -155,23 +155,10 @@ absl::StatusOr<double> LoopOver(const std::vector<ImagePlace>& images, const Loo
   });
 }
 
-std::string PipelineOf(const std::string& pattern, bool floats) {
-  const std::string image =
-      "flip_horizontal(random_resized_crop(decode_image(.jpg), height=224, width=224), "
-      "uniform(0.0, 1.0) < 0.5)";
-  const std::string result =
-      floats ? base::StrCat("normalize(", image,
-                            ", mean=[0.485, 0.456, 0.406], deviation=[0.229, 0.224, "
-                            "0.225], layout=\"chw\")")
-             : image;
-  return base::StrCat("%0 = read_tar(paths=[", ir::Quote(pattern),
-                      "], fields=[\"jpg\", \"cls\"])\n%1 = map(%0, function={image: ",
-                      result, ", label: .cls})\n%2 = batch(%1, size=256)\n");
-}
-
 absl::StatusOr<Line> RunLine(const SampleTars& tars, const BenchOptions& options,
                              const Loop& loop, Line line) {
-  const std::string pipeline = PipelineOf(tars.pattern, loop.floats);
+  const std::string pipeline =
+      ImagePipeline({.pattern = tars.pattern, .floats = loop.floats});
   exec::Engine engine({.threads = options.threads});
   const Medians medians = TRY(Compare(
       options.repeats,

@@ -16,6 +16,7 @@
 #include "millrace/base/status.h"
 #include "millrace/exec/engine.h"
 #include "millrace/ir/catalog.h"
+#include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
 #include "millrace/ops/library.h"
 #include "millrace/rewrite/rewrite.h"
@@ -25,8 +26,13 @@ namespace millrace::bench {
 absl::StatusOr<double> PassRate(std::string_view pipeline, exec::Engine& engine,
                                 int64_t rows) {
   const ir::Catalog& catalog = ops::DefaultLibrary().catalog();
+  return PassRate(TRY(ir::Parse(pipeline, {}, catalog)), engine, rows);
+}
+
+absl::StatusOr<double> PassRate(const ir::Pipeline& pipeline, exec::Engine& engine,
+                                int64_t rows) {
   const rewrite::Rewritten rewritten =
-      TRY(rewrite::Rewrite(TRY(ir::Parse(pipeline, {}, catalog)), catalog));
+      TRY(rewrite::Rewrite(pipeline, ops::DefaultLibrary().catalog()));
   const base::Clock& clock = base::RealClock();
   const absl::Duration begin = clock.Monotonic();
   const std::unique_ptr<exec::Iterator> blocks =

@@ -9,12 +9,16 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/exec/engine.h"
+#include "millrace/ir/pipeline.h"
 
 namespace millrace::bench {
 
 // Runs a whole pass of a pipeline, rewritten, in an engine that may have run before.
 // Gives source rows per second: `rows` is how many there are.
 absl::StatusOr<double> PassRate(std::string_view pipeline, exec::Engine& engine,
+                                int64_t rows);
+
+absl::StatusOr<double> PassRate(const ir::Pipeline& pipeline, exec::Engine& engine,
                                 int64_t rows);
 
 // Runs `loop(thread)` on so many threads at once. Gives `amount` per second until the

@@ -34,8 +34,14 @@ absl::StatusOr<std::vector<Line>> RunImages(const BenchOptions& options);
 // Rows of 4 KiB to 1 MiB in TFRecord and tar files.
 absl::StatusOr<std::vector<Line>> RunRecords(const BenchOptions& options);
 
-// Rows of 100 bytes, shuffled in a window of 100,000.
+// Rows of 100 bytes, in memory and in files, shuffled in a window of 100,000.
 absl::StatusOr<std::vector<Line>> RunShuffle(const BenchOptions& options);
+
+// Small rows, with and without meters.
+absl::StatusOr<std::vector<Line>> RunMeters(const BenchOptions& options);
+
+// The images again, on as many threads as there are processors.
+absl::StatusOr<std::vector<Line>> RunScaling(const BenchOptions& options);
 
 // Rows of 1 MiB, a small budget, and a consumer that takes nothing.
 absl::StatusOr<std::vector<Line>> RunMemory(const BenchOptions& options);

@@ -201,6 +201,8 @@ absl::StatusOr<Block> Block::Aligned(Pool& pool) const {
   return aligned;
 }
 
+bool Block::pooled() const { return std::ranges::any_of(columns_, &Column::pooled); }
+
 void Block::LeaveBudget() const {
   for (const Column& column : columns_) column.LeaveBudget();
   if (ids_) ids_->LeaveBudget();

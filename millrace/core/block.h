@@ -81,6 +81,9 @@ class Block {
   // Stops counting its memory against the pool's budget: it now belongs to the user.
   void LeaveBudget() const;
 
+  // Tells whether any field is in a pool's memory.
+  bool pooled() const;
+
   // A small table of the first rows, for people.
   std::string ToString(int64_t rows_max = 8) const;
 

@@ -31,6 +31,9 @@ class Storage {
   // From any thread; once is enough.
   virtual void LeaveBudget() {}
 
+  // Tells whether the memory is a pool's, and free again once nobody holds it.
+  virtual bool pooled() const { return false; }
+
  private:
   const Region region_;
 };

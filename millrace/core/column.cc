@@ -360,6 +360,15 @@ bool SameRow(const Column& a, const Column& b, int64_t row) {
 
 }  // namespace
 
+bool Column::pooled() const {
+  const auto is_pooled = [](const Buffer& buffer) {
+    return buffer.storage() != nullptr && buffer.storage()->pooled();
+  };
+  if (!HoldsTensors()) return is_pooled(values_);
+  return std::ranges::any_of(
+      tensors(), [&](const Tensor& tensor) { return is_pooled(tensor.values()); });
+}
+
 void Column::LeaveBudget() const {
   const auto leave = [](const Buffer& buffer) {
     if (buffer.storage() != nullptr) buffer.storage()->LeaveBudget();

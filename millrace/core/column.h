@@ -148,6 +148,9 @@ class Column {
   // Bytes of content, shared or not.
   int64_t content_bytes() const;
 
+  // Tells whether its values are in a pool's memory.
+  bool pooled() const;
+
   // Stops counting its memory against the pool's budget: it now belongs to the user.
   void LeaveBudget() const;
 

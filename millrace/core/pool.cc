@@ -164,6 +164,8 @@ class Pool::PooledStorage final : public Storage {
 
   ~PooledStorage() override { state_->GiveBack(region(), counted_); }
 
+  bool pooled() const override { return true; }
+
   void LeaveBudget() override {
     if (counted_.exchange(false)) state_->Uncount(region());
   }

@@ -117,6 +117,7 @@ absl::Status Chain::Enter(int place, const Run& run) {
 }
 
 void Chain::SwitchTo(int place) {
+  if (!meters_.on()) return;
   const int64_t now = meters_.Now();
   if (timed_ >= 0) meters_.AddTime(timed_, now - timed_since_);
   timed_ = place;

@@ -27,6 +27,7 @@
 #include "millrace/core/block.h"
 #include "millrace/core/tensor.h"
 #include "millrace/exec/engine.h"
+#include "millrace/exec/least_memory.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/random_pipeline_test.h"
 #include "millrace/exec/runs_test.h"
@@ -323,6 +324,18 @@ TEST_P(ConformanceTest, NoRowLeftOutIsCountedByTwoRunsOfAPass) {
           << text_;
     }
     if (!(*iterator->Next()).has_value()) break;
+  }
+}
+
+TEST_P(ConformanceTest, TheLeastMemoryIsEnough) {
+  const rewrite::Rewritten pipeline = rewrite::Unchanged(pipeline_);
+  const core::Block plain = Joined(Run(pipeline));
+  const int64_t least =
+      LeastMemory(*PlanPass(pipeline, ops::DefaultLibrary(), options_));
+  for (const int threads : {1, 4}) {
+    Engine engine({.threads = threads, .memory_bytes = least + 1});
+    const auto iterator = *engine.Open(pipeline, ops::DefaultLibrary(), options_);
+    EXPECT_TRUE(core::SameRows(plain, Joined(Drain(*iterator)))) << text_;
   }
 }
 

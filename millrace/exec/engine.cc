@@ -21,6 +21,7 @@
 #include "millrace/core/allocator.h"
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
+#include "millrace/exec/least_memory.h"
 #include "millrace/exec/left_out.h"
 #include "millrace/exec/meters.h"
 #include "millrace/exec/pass_plan.h"
@@ -133,6 +134,7 @@ absl::StatusOr<std::unique_ptr<Iterator>> Engine::Open(
   while (from && plan.lanes.size() < from->lanes) {
     if (!TRY(plan.Grow())) break;
   }
+  TRY(CheckBudget(plan, options_.memory_bytes));
   lanes::State state;
   state.epoch = options.epoch;
   state.seed = options.seed;
@@ -159,7 +161,7 @@ Iterator::Iterator(Engine& engine, PassPlan plan, const ops::Library& library,
                    Start start)
     : engine_(engine),
       plan_(std::move(plan)),
-      meters_(plan_.nodes.size(), engine.options_.clock),
+      meters_(plan_.nodes.size(), engine.options_.clock, engine.options_.meters),
       left_out_(plan_.nodes),
       opened_(engine.options_.clock.Monotonic()),
       state_(std::move(start.state)),

@@ -47,6 +47,7 @@ struct EngineOptions {
   int threads = 1;                          // That compute.
   int io_threads = 2;                       // That wait for disks.
   int64_t memory_bytes = int64_t{1} << 30;  // For all that is in work or ready.
+  bool meters = true;                       // Whether operators are measured.
   base::Clock& clock = base::RealClock();   // For the meters.
 };
 

@@ -26,7 +26,11 @@ struct MeterReading {
 class Meters {
  public:
   // Requires: the clock outlives it.
-  Meters(size_t places, const base::Clock& clock) : clock_(clock), cells_(places) {}
+  Meters(size_t places, const base::Clock& clock, bool on = true)
+      : clock_(clock), on_(on), cells_(places) {}
+
+  // Whether anybody is to know: feeding costs nothing where not.
+  bool on() const { return on_; }
 
   // Reads the clock, as nanoseconds since some moment.
   int64_t Now() const { return absl::ToInt64Nanoseconds(clock_.Monotonic()); }
@@ -61,11 +65,12 @@ class Meters {
     std::atomic<int64_t> bytes_out = 0;
   };
 
-  static void Add(std::atomic<int64_t>& cell, int64_t amount) {
-    cell.fetch_add(amount, std::memory_order_relaxed);
+  void Add(std::atomic<int64_t>& cell, int64_t amount) const {
+    if (on_) cell.fetch_add(amount, std::memory_order_relaxed);
   }
 
   const base::Clock& clock_;
+  const bool on_;
   std::vector<Cell> cells_;
   std::atomic<int64_t> fetching_ = 0;
 };

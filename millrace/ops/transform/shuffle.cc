@@ -26,6 +26,7 @@ namespace millrace::ops {
 namespace {
 
 constexpr size_t kBlockRows = 1024;
+constexpr size_t kBlocksMax = 4096;
 
 struct ShuffleArgs {
   int64_t window = 1;
@@ -39,6 +40,7 @@ class Shuffle final : public Operator {
         window_(args.window, ShuffleGenerator(SeedOf(args.seed, lane), lane)) {}
 
   absl::Status Push(core::Block block, Emitter& out) override {
+    if (block.pooled()) held_ += block.rows();
     blocks_.push_back(std::move(block));
     const auto source = static_cast<int32_t>(blocks_.size() - 1);
     std::vector<core::RowRef> leaving;
@@ -71,18 +73,19 @@ class Shuffle final : public Operator {
   // window moves into a block of its own, so that memory stays at about twice the
   // window.
   absl::Status Compact() {
-    int64_t held = 0;
-    for (const core::Block& block : blocks_) held += block.rows();
     std::vector<core::RowRef>& waiting = window_.waiting();
     const auto needed = static_cast<int64_t>(waiting.size());
-    if (held <= 2 * needed + static_cast<int64_t>(kBlockRows)) return absl::OkStatus();
+    const bool few = held_ <= 2 * needed + static_cast<int64_t>(kBlockRows);
+    if (few && blocks_.size() < kBlocksMax) return absl::OkStatus();
     blocks_ = {TRY(core::Gather(blocks_, waiting, lane_.pool))};
     for (int64_t row = 0; row < needed; ++row) waiting[row] = {.source = 0, .row = row};
+    held_ = needed;
     return absl::OkStatus();
   }
 
   const LaneContext lane_;
   std::vector<core::Block> blocks_;
+  int64_t held_ = 0;  // Rows in them whose memory waits for the window.
   WindowShuffle<core::RowRef> window_;
   bool finishing_ = false;
   size_t finished_ = 0;  // Rows of the window that have left, once finishing.

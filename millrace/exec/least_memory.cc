@@ -1,0 +1,93 @@
+#include "millrace/exec/least_memory.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "millrace/base/text.h"
+#include "millrace/core/dtype.h"
+#include "millrace/core/spec.h"
+#include "millrace/exec/pass_plan.h"
+#include "millrace/ir/operator.h"
+#include "millrace/ir/pipeline.h"
+#include "millrace/lanes/manifest.h"
+
+namespace millrace::exec {
+namespace {
+
+int64_t Times(int64_t a, int64_t b) {
+  int64_t product = 0;
+  const bool absurd = __builtin_mul_overflow(a, b, &product);
+  return absurd ? std::numeric_limits<int64_t>::max() / 2 : product;
+}
+
+// What a row takes, where its type tells.
+std::optional<int64_t> BytesOf(const core::Spec& spec) {
+  int64_t bytes = 0;
+  for (const core::FieldSpec& field : spec.fields()) {
+    if (core::IsVariable(field.dtype) || !field.shape.ranked() ||
+        !field.shape.IsKnown()) {
+      return std::nullopt;
+    }
+    bytes += Times(core::SizeOf(field.dtype), field.shape.Count());
+  }
+  return bytes;
+}
+
+int64_t MeanRowBytes(const PassPlan& plan) {
+  if (!plan.manifest.counted() || plan.manifest.total_rows() == 0) return 0;
+  return plan.manifest.total_bytes().count() / plan.manifest.total_rows();
+}
+
+// The rows that an operator holds at once.
+int64_t RowsHeld(const ir::Pipeline& node) {
+  const ir::OperatorTraits& traits = node.schema().traits;
+  if (traits.batching) return BatchSizeOf(node);
+  if (!traits.reorders || traits.permutes_all) return 0;
+  return node.arguments()["window"].As<int64_t>();
+}
+
+// What each operator holds, by place.
+std::vector<int64_t> HeldBytes(const PassPlan& plan) {
+  std::vector<int64_t> held(plan.nodes.size());
+  int64_t row_bytes = BytesOf(plan.nodes[0].spec()).value_or(MeanRowBytes(plan));
+  for (size_t place = 1; place < plan.nodes.size(); ++place) {
+    const ir::Pipeline& node = plan.nodes[place];
+    held[place] = Times(RowsHeld(node), row_bytes);
+    const bool passes_on = node.schema().traits.keeps_fields;
+    const int64_t grown =
+        Times(row_bytes, node.schema().traits.batching ? BatchSizeOf(node) : 1);
+    row_bytes = BytesOf(node.spec()).value_or(passes_on ? grown : 0);
+  }
+  return held;
+}
+
+}  // namespace
+
+int64_t LeastMemory(const PassPlan& plan) {
+  int64_t bytes = 0;
+  for (const int64_t held : HeldBytes(plan)) {
+    bytes = std::min(bytes, std::numeric_limits<int64_t>::max() / 2 - 1);
+    bytes += std::min(held, std::numeric_limits<int64_t>::max() / 2);
+  }
+  return bytes;
+}
+
+absl::Status CheckBudget(const PassPlan& plan, int64_t budget_bytes) {
+  const int64_t least = LeastMemory(plan);
+  if (least <= budget_bytes) return absl::OkStatus();
+  const std::vector<int64_t> held = HeldBytes(plan);
+  const auto most = static_cast<int>(std::ranges::max_element(held) - held.begin());
+  return absl::ResourceExhaustedError(base::StrCat(
+      plan.NameOf(most), ": holds ", RowsHeld(plan.nodes[most]), " rows, about ",
+      held[most], " bytes; all operators together ", least,
+      ", more than the memory budget of ", budget_bytes,
+      ": give the engine more memory, or make its window or batch smaller"));
+}
+
+}  // namespace millrace::exec
