@@ -39,6 +39,19 @@ int64_t SizeClass(int64_t size) {
   return RoundUp(size, power / 8);
 }
 
+// Numbers threads as they come by.
+int ThisThread() {
+  static std::atomic<int> next = 0;
+  thread_local const int number = next++;
+  return number;
+}
+
+// Memory that nobody uses, and the thread that did last: that one has it in its caches.
+struct Kept {
+  Region region;
+  int thread = 0;
+};
+
 }  // namespace
 
 // Lives as long as the pool or any buffer from it.
@@ -65,7 +78,8 @@ class Pool::State {
     return *region;
   }
 
-  void GiveBack(const Region& region, bool counted) {
+  // `thread`: the one that took it, and probably filled it.
+  void GiveBack(const Region& region, int thread, bool counted) {
     const base::MutexLock lock(&mutex_);
     if (counted) stats_.used_bytes -= region.size;
     CHECK_GE(stats_.used_bytes, 0);
@@ -74,7 +88,7 @@ class Pool::State {
       allocator_->Free(region);
       return;
     }
-    cached_[region.size].push_back(region);
+    cached_[region.size].push_back({region, thread});
     stats_.cached_bytes += region.size;
     NotePeak();
   }
@@ -116,10 +130,19 @@ class Pool::State {
 
   // A region of this size, if one is kept.
   std::optional<Region> Reuse(int64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const auto kept = cached_.find(size);
-    if (kept == cached_.end() || kept->second.empty()) return std::nullopt;
-    const Region region = kept->second.back();
-    kept->second.pop_back();
+    const auto found = cached_.find(size);
+    if (found == cached_.end() || found->second.empty()) return std::nullopt;
+    std::vector<Kept>& kept = found->second;
+    // The latest is the warmest, and one's own warmer still.
+    constexpr size_t kLookedAt = 32;
+    const size_t looked_at = std::min(kept.size(), kLookedAt);
+    const auto own = std::find_if(
+        kept.rbegin(), kept.rbegin() + static_cast<int64_t>(looked_at),
+        [thread = ThisThread()](const Kept& k) { return k.thread == thread; });
+    const bool has_own = own != kept.rbegin() + static_cast<int64_t>(looked_at);
+    if (has_own) std::iter_swap(own, kept.rbegin());
+    const Region region = kept.back().region;
+    kept.pop_back();
     stats_.cached_bytes -= size;
     ++stats_.reuses;
     return region;
@@ -138,7 +161,7 @@ class Pool::State {
         cached_.erase(largest);
         continue;
       }
-      const Region region = largest->second.back();
+      const Region region = largest->second.back().region;
       largest->second.pop_back();
       stats_.cached_bytes -= region.size;
       bytes -= region.size;
@@ -149,7 +172,7 @@ class Pool::State {
   const std::unique_ptr<Allocator> allocator_;
   const PoolOptions options_;
   mutable base::Mutex mutex_;
-  std::map<int64_t, std::vector<Region>> cached_ ABSL_GUARDED_BY(mutex_);
+  std::map<int64_t, std::vector<Kept>> cached_ ABSL_GUARDED_BY(mutex_);
   PoolStats stats_ ABSL_GUARDED_BY(mutex_);
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
@@ -162,7 +185,7 @@ class Pool::PooledStorage final : public Storage {
   PooledStorage(const PooledStorage&) = delete;
   PooledStorage& operator=(const PooledStorage&) = delete;
 
-  ~PooledStorage() override { state_->GiveBack(region(), counted_); }
+  ~PooledStorage() override { state_->GiveBack(region(), thread_, counted_); }
 
   bool pooled() const override { return true; }
 
@@ -172,6 +195,7 @@ class Pool::PooledStorage final : public Storage {
 
  private:
   const std::shared_ptr<State> state_;
+  const int thread_ = ThisThread();
   std::atomic<bool> counted_ = true;
 };
 

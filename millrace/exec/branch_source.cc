@@ -30,11 +30,22 @@ namespace {
 constexpr int64_t kFirstSplits = 64;       // As many lanes are planned at least.
 constexpr int64_t kTurnsPerGrowth = 4096;  // Turns may be empty: a pass must end.
 
+// As far as that is known without reading them.
+bool HasNoRows(const PassPlan& plan) {
+  return std::ranges::all_of(plan.joined_rows, [](int64_t rows) { return rows == 0; });
+}
+
 }  // namespace
 
-uint64_t EpochOfTurn(uint64_t epoch, int64_t turn) {
-  if (turn == 0) return epoch;
-  return base::Combine(base::Hash128{0, epoch}, static_cast<uint64_t>(turn)).lo;
+uint64_t KeyOfTurn(int64_t turn, int64_t repeats_before) {
+  if (turn == 0) return 0;
+  return base::Combine(base::Hash128{0, static_cast<uint64_t>(repeats_before)},
+                       static_cast<uint64_t>(turn))
+      .lo;
+}
+
+uint64_t EpochOfTurn(uint64_t epoch, uint64_t key) {
+  return key == 0 ? epoch : base::Combine(base::Hash128{0, epoch}, key).lo;
 }
 
 BranchSource::BranchSource(BranchOptions options, PlanTurn plan_turn,
@@ -70,8 +81,9 @@ absl::Status BranchSource::GrowToEnd() {
   if (!options_.turns) {
     return absl::UnimplementedError(base::StrCat(
         options_.name,
-        " without an end cannot stand before an operator that counts rows where their "
-        "numbers are not known; give it a count, or put that operator before it"));
+        " without an end cannot stand before an operator that needs all of its rows: "
+        "repeat, concat, or one that counts rows where their numbers are not known; "
+        "give it a count, or put that operator before it"));
   }
   while (!AllPlanned()) TRY(PlanNext());
   return absl::OkStatus();
@@ -90,11 +102,7 @@ bool BranchSource::AllPlanned() const {
 absl::Status BranchSource::PlanNext() {
   const int64_t number = std::ssize(turns_);
   PassPlan plan = TRY(plan_turn_(number));
-  if (plan.growing != nullptr) {
-    TRY(plan.growing->GrowToEnd());
-    while (TRY(plan.Grow())) {
-    }
-  }
+  TRY(plan.GrowToEnd());
   Turn turn = {.plan = std::make_shared<PassPlan>(std::move(plan)),
                .first_split = std::ssize(manifest_.splits)};
   turn.whole = turn.plan->last_batching >= 0;
@@ -102,7 +110,7 @@ absl::Status BranchSource::PlanNext() {
   for (int64_t lane = 0; lane < turn.splits; ++lane) {
     manifest_.splits.push_back(SplitOf(turn, number, lane));
   }
-  nothing_ = number == 0 && manifest_.counted() && manifest_.total_rows() == 0;
+  nothing_ = number == 0 && HasNoRows(*turn.plan);
   turns_.push_back(std::move(turn));
   return absl::OkStatus();
 }
@@ -144,11 +152,12 @@ absl::StatusOr<std::unique_ptr<ops::Reader>> BranchSource::Open(
   const int64_t lane = rows.split - turn.first_split;
   const int64_t number = std::distance(turns_.begin(), behind) - 1;
   return std::make_unique<LaneReader>(
-      LaneRun{.plan = turn.plan,
-              .begin = lane,
-              .end = turn.whole ? turn.plan->lanes.size() : lane + 1,
-              .skip = rows.begin,
-              .turn = options_.repeats ? number : 0},
+      LaneRun{
+          .plan = turn.plan,
+          .begin = lane,
+          .end = turn.whole ? turn.plan->lanes.size() : lane + 1,
+          .skip = rows.begin,
+          .turn = options_.repeats ? KeyOfTurn(number, options_.repeats_before) : 0},
       library_, pool_);
 }
 

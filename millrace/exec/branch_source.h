@@ -28,6 +28,7 @@ struct BranchOptions {
   std::string name;                   // Of the operator.
   std::optional<int64_t> turns = {};  // None: without end.
   bool repeats = false;               // Rows of later turns are other rows.
+  int64_t repeats_before = 0;         // Of its rows: those turns are others again.
 };
 
 class BranchSource final : public ops::Source {
@@ -75,7 +76,11 @@ class BranchSource final : public ops::Source {
   bool nothing_ ABSL_GUARDED_BY(mutex_) = false;  // The first turn has no rows.
 };
 
-// The epoch that a turn of a repeat is seeded with; that of the first is the pass's.
-uint64_t EpochOfTurn(uint64_t epoch, int64_t turn);
+// What a turn of a repeat is told from all others by, also from those of the repeats
+// before it; 0 for the first, whose rows and draws are those of the pass.
+uint64_t KeyOfTurn(int64_t turn, int64_t repeats_before);
+
+// The epoch that the turn of this key is seeded with.
+uint64_t EpochOfTurn(uint64_t epoch, uint64_t key);
 
 }  // namespace millrace::exec

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,6 +27,7 @@
 #include "millrace/lanes/state.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/source/plain_files_test.h"
+#include "millrace/rewrite/rewrite.h"
 #include "millrace/storage/row_scanner.h"
 #include "millrace/storage/samples_test.h"
 
@@ -101,6 +104,79 @@ TEST(BranchesTest, DrawsDifferFromTurnToTurn) {
     EXPECT_NE(Numbers(both.begin(), both.begin() + 100),
               Numbers(both.begin() + 100, both.end()));
   }
+}
+
+// Each of the four turns: its own order, its own draws behind, its own identities.
+TEST(BranchesTest, TurnsOfTurnsDifferToo) {
+  const std::string twice =
+      "%0 = range(stop=50) %1 = shuffle(%0, window=50) %2 = repeat(%1, count=2) "
+      "%3 = repeat(%2, count=2) ";
+  const Numbers rows = ValuesOf(twice);
+  const Numbers draws = ValuesOf(twice +
+                                 "%4 = map(%3, function={value: .value * "
+                                 "1000000 + integers(0, 1000000)})");
+  ASSERT_EQ(std::ssize(rows), 200);
+  std::set<Numbers> orders;
+  for (int64_t turn = 0; turn < 4; ++turn) {
+    orders.insert(Numbers(rows.begin() + 50 * turn, rows.begin() + 50 * (turn + 1)));
+  }
+  EXPECT_EQ(orders.size(), 4U);
+  EXPECT_GT(std::set<int64_t>(draws.begin(), draws.end()).size(), 195U);
+  std::set<std::pair<uint64_t, uint64_t>> ids;
+  const core::Block all = Joined(MustRun(twice, {.with_ids = true}));
+  for (int64_t row = 0; row < all.rows(); ++row) {
+    ids.insert({all.IdAt(row).hi, all.IdAt(row).lo});
+  }
+  EXPECT_EQ(ids.size(), 200U);
+}
+
+TEST(BranchesTest, AShuffleOfBatchesKeepsTheShortOneInEachTurn) {
+  const std::string batches =
+      "%0 = range(stop=10) %1 = batch(%0, size=4) %2 = shuffle(%1, window=3) ";
+  EXPECT_EQ(std::ssize(ValuesOf(batches + "%3 = repeat(%2, count=3)", 1)), 30);
+  EXPECT_EQ(std::ssize(ValuesOf(batches + "%3 = mix(%2, %2)", 1)), 20);
+}
+
+TEST(BranchesTest, WhatIsTakenOfAnEndlessRepeatIsRepeated) {
+  const std::string taken =
+      "%0 = range(stop=3) %1 = repeat(%0) %2 = take(%1, count=5) ";
+  EXPECT_THAT(ValuesOf(taken + "%3 = repeat(%2, count=2)"),
+              ElementsAre(0, 1, 2, 0, 1, 0, 1, 2, 0, 1));
+  EXPECT_THAT(ValuesOf(taken + "%3 = concat(%2, %0)"),
+              ElementsAre(0, 1, 2, 0, 1, 0, 1, 2));
+}
+
+// Places count rows of the pass, also where rows of an input may be left out.
+TEST(BranchesTest, PlacesAreKnownWhereErrorsAreIgnoredBehind) {
+  const std::string mapped =
+      "%0 = range(stop=10) %1 = map(%0, function={value: .value + 0 // (.value - 2)}) ";
+  EXPECT_THAT(ValuesOf(mapped + "%2 = take(%1, count=5) %3 = repeat(%2, count=2) "
+                                "%4 = ignore_errors(%3)"),
+              ElementsAre(0, 1, 3, 4, 5, 0, 1, 3, 4, 5));
+  EXPECT_THAT(ValuesOf("%0 = range(stop=10) %1 = take(%0, count=2) "
+                       "%2 = concat(%1, %1) %3 = ignore_errors(%2)"),
+              ElementsAre(0, 1, 0, 1));
+}
+
+// The same without any branches: files may leave out rows themselves.
+TEST(BranchesTest, PlacesAreKnownWhereFilesMayLeaveOutRows) {
+  const storage::TemporaryFolder folder;
+  std::vector<std::string> rows;
+  rows.reserve(40);
+  for (int row = 0; row < 40; ++row) rows.push_back(base::StrCat(row));
+  folder.Write("a.tfrecord", storage::TfrecordOf(rows));
+  ops::AddIndex(folder / "a.tfrecord", storage::RowFormat::kTfrecord);
+  const std::string text =
+      base::StrCat("%0 = ", ops::Call("read_tfrecord", folder / "a.tfrecord"),
+                   " %1 = take(%0, count=5)", " %2 = ignore_errors(%1)");
+  EXPECT_EQ(Joined(MustRun(text)).rows(), 5);
+  EXPECT_THAT(PlanPass(AsWritten(text), ops::DefaultLibrary(), {})->one_lane_reason,
+              HasSubstr("read_tfrecord (%0) may leave out rows"));
+}
+
+TEST(BranchesTest, AnEndlessRepeatOfNoBatchesEnds) {
+  EXPECT_THAT(ValuesOf("%0 = range(stop=0) %1 = batch(%0, size=4) %2 = repeat(%1)", 1),
+              ElementsAre());
 }
 
 TEST(BranchesTest, BatchesCrossTurnsOnlyWhereTheRepeatComesFirst) {
@@ -330,6 +406,7 @@ TEST(BranchesTest, FilesRepeatTheirRowsWithAnyNumberOfThreads) {
   const storage::TemporaryFolder folder;
   for (int file = 0; file < 3; ++file) {
     std::vector<std::string> rows;
+    rows.reserve(40);
     for (int row = 0; row < 40; ++row) rows.push_back(base::StrCat(file, "-", row));
     folder.Write(base::StrCat(file, ".tfrecord"), storage::TfrecordOf(rows));
   }

@@ -106,6 +106,17 @@ void Engine::RunTask(Task task, PassRun& pass, int thread) {
   pass.Complete(std::move(task));
 }
 
+// Whoever waits for a pass does what there is to do for it rather than sleep: to wake
+// it up again would cost more than many a task.
+bool Engine::Help(PassRun& pass) {
+  Task task;
+  if (!pass.Claim(task)) return false;
+  Wake(pass);
+  RunTask(std::move(task), pass, options_.threads);
+  Wake(pass);
+  return true;
+}
+
 // A thread that looks for work and finds none costs two switches of context: only
 // those are woken that have something to find.
 void Engine::Wake(PassRun& pass) {
@@ -248,6 +259,8 @@ absl::Status Iterator::Refill() {
   };
   const base::MutexLock lock(&engine_.mutex_);
   while (!cancelled_ && !pass_.ready()) {
+    // Looking for work may have shown that there is none left, ever.
+    if (engine_.Help(pass_) || pass_.ready()) continue;
     pass_.changed().WaitUntil(&engine_.mutex_, absl::InfiniteFuture());
   }
   if (cancelled_) return absl::CancelledError("the pass was cancelled");

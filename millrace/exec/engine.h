@@ -79,6 +79,7 @@ class Engine {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RunTask(Task task, PassRun& pass, int thread)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool Help(PassRun& pass) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Wakes a thread of each role that sleeps and may find work of this pass.
   void Wake(PassRun& pass) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include "millrace/base/status.h"
 #include "millrace/core/block.h"
@@ -16,6 +17,7 @@ namespace millrace::exec {
 namespace {
 
 constexpr int kItemsPerTask = 16;
+constexpr int64_t kTaskBytes = int64_t{2} << 20;  // Of what a lane's end gives.
 
 }  // namespace
 
@@ -65,8 +67,17 @@ absl::Status InOrderStage::Work(Task& task) {
     TRY(status);
   }
   if (!task.in.empty()) return absl::OkStatus();
-  task.done = TRY(chain_->Finish(ends_pass_)) == ops::Held::kNothing;
-  Collect(task, 0);
+  const auto bytes = [&] {
+    int64_t sum = 0;
+    for (const Item& item : task.out) sum += item.bytes;
+    return sum;
+  };
+  while (!task.done && std::ssize(task.out) < kItemsPerTask && bytes() < kTaskBytes) {
+    const absl::StatusOr<ops::Held> held = chain_->Finish(ends_pass_);
+    Collect(task, 0);
+    TRY(held.status());
+    task.done = *held == ops::Held::kNothing;
+  }
   return absl::OkStatus();
 }
 

@@ -15,7 +15,6 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/hash.h"
 #include "millrace/base/status.h"
-#include "millrace/base/text.h"
 #include "millrace/core/block.h"
 #include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
@@ -47,10 +46,17 @@ Stage StageOf(int first, int last) {
   return {.kind = Stage::Kind::kInOrder, .first = first, .last = last};
 }
 
+// Lets the operators give all that they hold back.
+absl::Status FinishAll(Chain& chain, bool ends_pass) {
+  while (TRY(chain.Finish(ends_pass)) == ops::Held::kMore) {
+  }
+  return absl::OkStatus();
+}
+
 int LastPlace(const PassPlan& plan) { return static_cast<int>(plan.nodes.size()) - 1; }
 
 // Passes on what came out, in its order, as rows of a turn.
-absl::Status PassOn(std::vector<Item> items, int64_t turn, core::Pool& pool,
+absl::Status PassOn(std::vector<Item> items, uint64_t turn, core::Pool& pool,
                     ops::RowsSink& sink) {
   for (Item& item : items) {
     if (item.left_out) {
@@ -104,7 +110,7 @@ class RowWise final : public ops::RowsSink {
 
 }  // namespace
 
-absl::StatusOr<core::Block> InTurn(const core::Block& block, int64_t turn,
+absl::StatusOr<core::Block> InTurn(const core::Block& block, uint64_t turn,
                                    core::Pool& pool) {
   if (turn == 0 || !block.has_ids()) return block;
   // Of batches these are the identities of their rows.
@@ -114,7 +120,7 @@ absl::StatusOr<core::Block> InTurn(const core::Block& block, int64_t turn,
   const absl::Span<uint64_t> words = values.MutableAs<uint64_t>();
   for (size_t i = 0; i + 1 < words.size(); i += 2) {
     const base::Hash128 id = {old_words[i], old_words[i + 1]};
-    const base::Hash128 hash = base::Combine(id, static_cast<uint64_t>(turn));
+    const base::Hash128 hash = base::Combine(id, turn);
     words[i] = hash.hi;
     words[i + 1] = hash.lo;
   }
@@ -156,9 +162,9 @@ class LaneReader::Pushes final : public ops::RowsSink {
       return absl::OkStatus();
     }
     const absl::Status status = first->Push(std::move(block));
-    TRY(reader_->PushJoining());
+    const absl::Status joined = reader_->PushJoining();
     reader_->Collect();
-    return status;
+    return joined.ok() ? status : joined;  // What failed behind did so earlier.
   }
 
   absl::Status LeaveOut(const ops::BadRow& row) override {
@@ -262,20 +268,23 @@ void LaneReader::Collect() {
 absl::Status LaneReader::EndLane() {
   in_lane_ = false;
   ++lane_;
-  const bool is_last = !TRY(HasLane());
-  if (before_ != nullptr) {
-    while (TRY(before_->Finish(false)) == ops::Held::kMore) {
-    }
-  }
-  TRY(PushJoining());
-  if (joining_ != nullptr) {
-    while (TRY(joining_->Finish(is_last)) == ops::Held::kMore) {
-    }
-    tails_ = joining_->TakeTails();
-  }
+  absl::Status status = FinishOperators(!TRY(HasLane()));
   Collect();
+  if (!status.ok()) ready_.push_back(Item::Error(std::move(status)));
   before_ = nullptr;
   joining_ = nullptr;
+  return absl::OkStatus();
+}
+
+absl::Status LaneReader::FinishOperators(bool is_last) {
+  absl::Status status;
+  // Where no place joins lanes, a batching operator is among those before.
+  if (before_ != nullptr) status = FinishAll(*before_, is_last && joining_ == nullptr);
+  TRY(PushJoining());
+  TRY(status);
+  if (joining_ == nullptr) return absl::OkStatus();
+  TRY(FinishAll(*joining_, is_last));
+  tails_ = joining_->TakeTails();
   return absl::OkStatus();
 }
 

@@ -32,9 +32,9 @@ struct LaneRun {
   std::shared_ptr<PassPlan> plan;  // Grows where the run goes on to its end.
   int64_t begin = 0;               // The first lane, ...
   std::optional<int64_t> end =
-      {};            // ... and the one behind the last; none: to the end.
-  int64_t skip = 0;  // Rows to leave out.
-  int64_t turn = 0;  // Of a repeat: rows of later turns are other rows.
+      {};             // ... and the one behind the last; none: to the end.
+  int64_t skip = 0;   // Rows to leave out.
+  uint64_t turn = 0;  // The key of a repeat's turn; rows of later ones are other rows.
 };
 
 class LaneReader final : public ops::FindingReader {
@@ -53,6 +53,7 @@ class LaneReader final : public ops::FindingReader {
   absl::Status BeginLane();
   absl::StatusOr<bool> HasLane();
   absl::Status EndLane();
+  absl::Status FinishOperators(bool is_last);
   absl::Status PushJoining();
   void Collect();
   std::optional<ops::RowsWork> TakeReady();
@@ -74,8 +75,8 @@ class LaneReader final : public ops::FindingReader {
   std::deque<Item> ready_;
 };
 
-// The identities that rows have in a later turn of a repeat.
-absl::StatusOr<core::Block> InTurn(const core::Block& block, int64_t turn,
+// The identities that rows have in the turn of a repeat that has this key.
+absl::StatusOr<core::Block> InTurn(const core::Block& block, uint64_t turn,
                                    core::Pool& pool);
 
 }  // namespace millrace::exec

@@ -12,6 +12,7 @@
 #include "millrace/base/text.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/spec.h"
+#include "millrace/exec/cut_facts.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"

@@ -22,9 +22,11 @@ int IgnoringPlace(const std::vector<ir::Pipeline>& nodes, int place) {
   return -1;
 }
 
-bool MayLeaveOut(const std::vector<ir::Pipeline>& nodes, int place) {
+bool MayLeaveOut(const std::vector<ir::Pipeline>& nodes, int place,
+                 bool ignored_behind) {
   const ir::Pipeline& node = nodes[place];
-  return node.schema().can_fail(node.arguments()) && IgnoringPlace(nodes, place) >= 0;
+  const bool ignored = ignored_behind || IgnoringPlace(nodes, place) >= 0;
+  return ignored && node.schema().can_fail(node.arguments());
 }
 
 LeftOut::LeftOut(const std::vector<ir::Pipeline>& nodes)

@@ -24,7 +24,9 @@ namespace millrace::exec {
 int IgnoringPlace(const std::vector<ir::Pipeline>& nodes, int place);
 
 // Tells whether the operator at a place, or the source, may leave rows out.
-bool MayLeaveOut(const std::vector<ir::Pipeline>& nodes, int place);
+// `ignored_behind`: errors are ignored behind all of the nodes.
+bool MayLeaveOut(const std::vector<ir::Pipeline>& nodes, int place,
+                 bool ignored_behind = false);
 
 struct LeftOutRow {
   int place = 0;     // Of the operator that the row is wrong for.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,32 +21,24 @@
 #include "millrace/base/text.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/branch_source.h"
+#include "millrace/exec/cut_facts.h"
 #include "millrace/exec/left_out.h"
+#include "millrace/exec/lowered.h"
 #include "millrace/exec/merge_source.h"
-#include "millrace/exec/stages.h"
-#include "millrace/ir/argument_schema.h"
-#include "millrace/ir/catalog.h"
+#include "millrace/exec/shuffled_reading.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/value.h"
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/ops/bad_rows.h"
-#include "millrace/ops/define.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/operator.h"
 #include "millrace/ops/source.h"
-#include "millrace/rewrite/pass.h"
 #include "millrace/rewrite/rewrite.h"
 
 namespace millrace::exec {
 namespace {
-
-// An absurd product of sizes stays absurd; cutting refuses it by name.
-int64_t Times(int64_t a, int64_t b) {
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-  return b > 0 && a > kMost / b ? kMost : a * b;
-}
 
 // The operators from the nearest one that rows come from, a source or what makes one
 // stream of several, to the last.
@@ -58,87 +49,6 @@ std::vector<ir::Pipeline> ChainTo(const ir::Pipeline& last) {
   }
   std::ranges::reverse(nodes);
   return nodes;
-}
-
-int LastBatching(const std::vector<ir::Pipeline>& nodes) {
-  for (int i = static_cast<int>(nodes.size()) - 1; i >= 0; --i) {
-    if (nodes[i].schema().traits.batching) return i;
-  }
-  return -1;
-}
-
-bool IsRowWise(const ir::Pipeline& node) { return node.schema().traits.row_wise; }
-
-// Lanes are joined by the last batching operator. Where operators behind it look at
-// more than one batch there is only one lane, and what comes out is counted.
-int JoinPlace(const std::vector<ir::Pipeline>& nodes, int last_batching) {
-  const auto end = static_cast<int>(nodes.size());
-  if (last_batching < 0) return end;
-  const bool ends_row_wise =
-      std::all_of(nodes.begin() + last_batching + 1, nodes.end(), IsRowWise);
-  return ends_row_wise ? last_batching : end;
-}
-
-// Whether as many rows come out as go in.
-bool KeepsCount(const std::vector<ir::Pipeline>& nodes, int place) {
-  const ir::OperatorTraits& traits = nodes[place].schema().traits;
-  return !traits.changes_cardinality && !traits.batching && !MayLeaveOut(nodes, place);
-}
-
-// "take (%2)", as the text form and errors have it.
-std::string NameAt(const std::vector<ir::Pipeline>& nodes, int place) {
-  const auto number = std::ssize(nodes[place].Nodes()) - 1;
-  return base::StrCat(nodes[place].name(), " (%", number, ")");
-}
-
-// Why a positional operator does not know its rows' places: because of an earlier one
-// that does not say how many rows it gives.
-std::string PlacesNotKnown(const std::vector<ir::Pipeline>& nodes, int place,
-                           int uncounted) {
-  const std::string why =
-      uncounted == 0
-          ? " does not know its rows before it reads them; count them once with "
-            "`millrace data index`"
-          : base::StrCat(" in front of it changes how many there are; put ",
-                         nodes[place].name(), " in front of ", nodes[uncounted].name(),
-                         ", where that serves");
-  return base::StrCat(NameAt(nodes, place), " goes by a row's place in the pass, and ",
-                      NameAt(nodes, uncounted), why);
-}
-
-// Why an operator looks at more rows than those of one lane, and what to do about it;
-// empty when none does. `counted`: the source knows its rows.
-std::string LooksAcrossLanes(const std::vector<ir::Pipeline>& nodes, bool counted) {
-  constexpr int kNone = -1;
-  int uncounted = counted ? kNone : 0;  // The first place that rows are not known of.
-  for (int place = 1; place < static_cast<int>(nodes.size()); ++place) {
-    const ir::OperatorTraits& traits = nodes[place].schema().traits;
-    if (traits.across_lanes) {
-      return base::StrCat(NameAt(nodes, place), " looks at the rows of all lanes");
-    }
-    if (traits.positional && uncounted != kNone) {
-      return PlacesNotKnown(nodes, place, uncounted);
-    }
-    const bool keeps_known = traits.positional || KeepsCount(nodes, place);
-    if (uncounted == kNone && !keeps_known) uncounted = place;
-  }
-  return "";
-}
-
-// The same for operators behind the last batching one, where lanes are already joined.
-std::string MixesBatches(const std::vector<ir::Pipeline>& nodes) {
-  const int batching = LastBatching(nodes);
-  if (batching < 0 || JoinPlace(nodes, batching) == batching) return "";
-  const auto mixes =
-      std::find_if_not(nodes.begin() + batching + 1, nodes.end(), IsRowWise);
-  return base::StrCat(NameAt(nodes, static_cast<int>(mixes - nodes.begin())),
-                      " looks at more than one batch of ", NameAt(nodes, batching),
-                      "; put it in front of that, where that serves");
-}
-
-std::string OneLaneReason(const std::vector<ir::Pipeline>& nodes, bool counted) {
-  std::string reason = LooksAcrossLanes(nodes, counted);
-  return reason.empty() ? MixesBatches(nodes) : reason;
 }
 
 // Draws need identities, and so do rows without fields: a batch of them would not know
@@ -155,7 +65,12 @@ bool CanFail(const ir::Pipeline& node) {
 
 bool Unstacks(const ir::Pipeline& node) { return node.schema().traits.unstacks; }
 
-bool PermutesAll(const ir::Pipeline& node) { return node.schema().traits.permutes_all; }
+// How many repeats the rows of an operator's inputs go through, at most.
+int64_t RepeatsBefore(const ir::Pipeline& node) {
+  return std::ranges::count_if(node.Nodes(), [&](const ir::Pipeline& before) {
+    return before.schema().traits.repeats && before != node;
+  });
+}
 
 bool IgnoresErrors(const ir::Pipeline& node) {
   return node.schema().traits.ignores_errors;
@@ -171,32 +86,16 @@ bool WantsIds(const std::vector<ir::Pipeline>& nodes) {
   return std::ranges::any_of(nodes, NeedsIds) || WantsIdsForErrors(nodes);
 }
 
-// Puts the operators that others are run as in their place.
-absl::StatusOr<ir::Pipeline> Lowered(const ir::Pipeline& pipeline,
-                                     const ops::Library& library) {
-  const ir::Catalog& catalog = library.catalog();
-  const auto rebuild =
-      [&](const ir::Pipeline& node,
-          const std::vector<ir::Pipeline>& inputs) -> absl::StatusOr<ir::Pipeline> {
-    const std::vector<ops::Step> steps = library.StepsOf(node);
-    if (steps.empty()) return rewrite::WithInputs(node, inputs, catalog);
-    ir::Pipeline made = inputs[0];
-    for (const ops::Step& step : steps) {
-      made = TRY(ir::Pipeline::Make(catalog, step.name, step.arguments, {made}));
-    }
-    return made;
-  };
-  return rewrite::RebuildAll(pipeline, rebuild);
-}
-
 // Follows the rows of each lane through the operators, as far as they are known.
 void CountLanes(PassPlan& plan) {
   std::vector<int64_t> rows = plan.lanes.lane_rows();
   plan.first_rows.clear();
-  bool known = plan.cut.counted && !MayLeaveOut(plan.nodes, 0) && !plan.ignored_behind;
+  const bool ignored = plan.ignored_behind;
+  bool known = plan.cut.counted && !MayLeaveOut(plan.nodes, 0, ignored);
   for (int place = 1; place < plan.join; ++place) {
     const ir::Pipeline& node = plan.nodes[place];
-    known = known && (node.schema().traits.positional || KeepsCount(plan.nodes, place));
+    known = known &&
+            (node.schema().traits.positional || KeepsCount(plan.nodes, place, ignored));
     if (!known || !node.schema().traits.positional) continue;
     std::vector<int64_t>& first = plan.first_rows[place];
     int64_t before = 0;
@@ -210,11 +109,22 @@ void CountLanes(PassPlan& plan) {
   plan.joined_rows = std::move(rows);
 }
 
+// The rows that ever come to the joining place.
+ir::Cardinality AllJoined(const PassPlan& plan) {
+  const auto end = static_cast<int>(plan.nodes.size());
+  return plan.nodes[std::min(plan.join, end) - 1].cardinality();
+}
+
+// Tells whether the rows of the lanes, added up, will once be all.
+bool EndsByCount(const PassPlan& plan) {
+  return AllJoined(plan).known() &&
+         std::ranges::count(plan.joined_rows, lanes::kRowsMax) == 0;
+}
+
 // Tells whether all rows that will ever come are in the lanes that are there: what
 // stands behind an endless repeat may take so many and no more.
 bool GivesAll(const PassPlan& plan) {
-  const auto end = static_cast<int>(plan.nodes.size());
-  const ir::Cardinality all = plan.nodes[std::min(plan.join, end) - 1].cardinality();
+  const ir::Cardinality all = AllJoined(plan);
   int64_t rows = 0;
   for (const int64_t lane_rows : plan.joined_rows)
     rows += std::min(lane_rows, lanes::kRowsMax - rows);
@@ -222,13 +132,6 @@ bool GivesAll(const PassPlan& plan) {
 }
 
 }  // namespace
-
-int64_t BatchSizeOf(const ir::Pipeline& node) {
-  for (const ir::ArgumentSchema& argument : node.schema().arguments) {
-    if (argument.is_batch_size) return node.arguments()[argument.name].As<int64_t>();
-  }
-  return 1;
-}
 
 ops::LaneContext PassPlan::ContextAt(int place, int64_t lane,
                                      const ops::LaneContext& all,
@@ -243,30 +146,6 @@ ops::LaneContext PassPlan::ContextAt(int place, int64_t lane,
   const auto found = first_rows.find(place);
   if (found != first_rows.end()) context.first_row = found->second[lane];
   return context;
-}
-
-lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted) {
-  lanes::CutFacts facts;
-  int64_t rows_per_row = 1;  // Rows of the source in a row at this place.
-  for (int place = 0; place < static_cast<int>(nodes.size()); ++place) {
-    const ir::Pipeline& node = nodes[place];
-    const ir::OperatorTraits& traits = node.schema().traits;
-    if (traits.batching) {
-      rows_per_row = Times(rows_per_row, BatchSizeOf(node));
-      facts.batch_rows = rows_per_row;
-    } else if (traits.changes_cardinality || MayLeaveOut(nodes, place)) {
-      facts.counts_change = true;
-    }
-    facts.permuted = facts.permuted || traits.permutes_all;
-    if (traits.reorders && !traits.permutes_all) {
-      const int64_t window = node.arguments()["window"].As<int64_t>();
-      facts.shuffled = true;
-      facts.shuffle_window =
-          std::max(facts.shuffle_window, Times(window, rows_per_row));
-    }
-  }
-  facts.one_lane_reason = OneLaneReason(nodes, counted);
-  return facts;
 }
 
 ops::LaneContext PassPlan::ContextOf(int64_t lane, core::Pool& pool) const {
@@ -291,6 +170,13 @@ absl::StatusOr<bool> PassPlan::Grow() {
   return true;
 }
 
+absl::Status PassPlan::GrowToEnd() {
+  if (growing != nullptr && !EndsByCount(*this)) TRY(growing->GrowToEnd());
+  while (TRY(Grow())) {
+  }
+  return absl::OkStatus();
+}
+
 base::RandomKey ChunkKeyOf(const std::vector<ir::Pipeline>& nodes, uint64_t seed,
                            uint64_t epoch) {
   for (const ir::Pipeline& node : nodes) {
@@ -303,6 +189,13 @@ base::RandomKey ChunkKeyOf(const std::vector<ir::Pipeline>& nodes, uint64_t seed
 }
 
 namespace {
+
+base::Sha256 HashOfAll(const std::vector<base::Sha256>& hashes) {
+  if (hashes.size() == 1) return hashes[0];
+  base::Sha256Hasher hasher;
+  for (const base::Sha256& hash : hashes) hasher.Update(base::ToHex(hash));
+  return hasher.Finish();
+}
 
 // A part of a pipeline that gives one stream of rows.
 struct Branch {
@@ -328,7 +221,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
 
   absl::StatusOr<PassPlan> Plan(const Branch& branch, uint64_t epoch) {
     PassPlan plan = TRY(PlanChain(branch, epoch));
-    plan.ignored_behind = ignores_ && !branch.is_whole;
+    plan.ignored_behind = IgnoredBehind(branch);
     if (plan.ignored_behind) TRY(CheckIgnoresNothing(plan));
     CountLanes(plan);
     return plan;
@@ -346,20 +239,23 @@ class Planner : public std::enable_shared_from_this<Planner> {
       hashes.push_back(is_read ? lanes::ContentHash(found->second.manifest)
                                : base::Sha256());
     }
-    base::Sha256Hasher hasher;
-    for (const base::Sha256& hash : hashes) hasher.Update(base::ToHex(hash));
-    plan.manifest_hash = hashes.size() == 1 ? hashes[0] : hasher.Finish();
+    plan.manifest_hash = HashOfAll(hashes);
   }
 
  private:
+  bool IgnoredBehind(const Branch& branch) const {
+    return ignores_ && !branch.is_whole;
+  }
+
   absl::StatusOr<PassPlan> PlanChain(const Branch& branch, uint64_t epoch) {
     const std::vector<ir::Pipeline> written = ChainTo(branch.written);
     std::vector<ir::Pipeline> nodes = ChainTo(branch.run);
     if (nodes[0].schema().traits.branches()) {
-      return PlanBehindBranches({written, std::move(nodes), branch.behind}, epoch);
+      return PlanBehindBranches(
+          {written, std::move(nodes), branch.behind, IgnoredBehind(branch)}, epoch);
     }
     TRY(CheckPermutesFirst(written));
-    const Listed listed = TRY(ListedOf(nodes[0], written, branch.behind));
+    const Listed listed = TRY(ListedOf(nodes[0], written, branch));
     lanes::LaneList lanes = TRY(lanes::LaneList::Cut(
         listed.manifest, listed.cut, ChunkKeyOf(written, options_.seed, epoch)));
     PassPlan plan = Finished({.nodes = std::move(nodes),
@@ -370,58 +266,8 @@ class Planner : public std::enable_shared_from_this<Planner> {
                               .lanes = std::move(lanes),
                               .epoch = epoch,
                               .one_lane_reason = listed.one_lane_reason});
-    ShuffleByReading(plan);
+    ShuffleByReading(plan, options_.shuffle_reading && !ignores_);
     return plan;
-  }
-
-  // Only row-wise operators can as well come after such a shuffle.
-  static absl::Status CheckPermutesFirst(const std::vector<ir::Pipeline>& nodes) {
-    const auto permutes = std::ranges::find_if(nodes, PermutesAll);
-    if (permutes == nodes.end()) return absl::OkStatus();
-    const auto before = std::find_if_not(nodes.begin() + 1, permutes, IsRowWise);
-    if (before == permutes) return absl::OkStatus();
-    return absl::UnimplementedError(base::StrCat(
-        permutes->name(), " cannot stand behind ", before->name(),
-        ": it decides in which order rows are read; put it in front of that"));
-  }
-
-  // Takes shuffles that are done by reading out of the operators.
-  void ShuffleByReading(PassPlan& plan) const {
-    const int place = ShufflePlace(plan);
-    if (place < 0) return;
-    const ir::Pipeline& shuffle = plan.nodes[place];
-    if (!PermutesAll(shuffle)) {
-      const ir::Value& own = shuffle.arguments()["seed"];
-      plan.shuffled_reading = {
-          .window = shuffle.arguments()["window"].As<int64_t>(),
-          .seed = own.is_none() ? plan.seed : static_cast<uint64_t>(own.As<int64_t>()),
-          .call_number = shuffle.call_number()};
-    }
-    plan.nodes.erase(plan.nodes.begin() + place);
-    plan.numbers.erase(plan.numbers.begin() + place);
-    plan.last_batching = LastBatching(plan.nodes);
-    plan.join = JoinPlace(plan.nodes, plan.last_batching);
-  }
-
-  // The place of a shuffle that can be done by reading; -1 where there is none. Rows
-  // that are not worth a read of their own are better shuffled in memory.
-  int ShufflePlace(const PassPlan& plan) const {
-    constexpr int64_t kRowBytesLeast = 4096;
-    const auto end = static_cast<int>(plan.nodes.size());
-    for (int place = 1; place < end; ++place) {
-      const ir::Pipeline& node = plan.nodes[place];
-      if (PermutesAll(node)) return place;
-      if (node.schema().traits.reorders) {
-        const bool worth = options_.shuffle_reading && !ignores_ &&
-                           lanes::AllSeekable(plan.manifest) &&
-                           plan.manifest.total_bytes().count() >=
-                               kRowBytesLeast * plan.manifest.total_rows();
-        return worth && plan.manifest.total_rows() > 0 ? place : -1;
-      }
-      // What a global shuffle may stand behind is checked before.
-      if (!GivesOneRowPerRow(plan.nodes, place) && !plan.cut.permuted) return -1;
-    }
-    return -1;
   }
 
   // Budgets are counted for the whole pass, so the operator must see all of it.
@@ -455,11 +301,12 @@ class Planner : public std::enable_shared_from_this<Planner> {
     std::vector<ir::Pipeline> written;
     std::vector<ir::Pipeline> run;
     std::vector<ir::Pipeline> behind;
+    bool ignored_behind = false;
   };
 
   absl::StatusOr<Listed> ListedOf(const ir::Pipeline& node,
                                   const std::vector<ir::Pipeline>& written,
-                                  const std::vector<ir::Pipeline>& behind) {
+                                  const Branch& branch) {
     const base::MutexLock lock(&mutex_);
     const auto found = listed_.find(KeyOf(node));
     if (found != listed_.end()) return found->second;
@@ -474,7 +321,8 @@ class Planner : public std::enable_shared_from_this<Planner> {
       listed.manifest = lanes::WithoutCounts(std::move(listed.manifest));
     }
     const lanes::CutFacts facts =
-        With(CutFactsOf(written, listed.manifest.counted()), behind);
+        With(CutFactsOf(written, listed.manifest.counted(), IgnoredBehind(branch)),
+             branch.behind);
     listed.cut = recorded ? *recorded : TRY(lanes::DecideCut(listed.manifest, facts));
     listed.one_lane_reason = facts.one_lane_reason;
     return listed_.emplace(KeyOf(node), std::move(listed)).first->second;
@@ -509,11 +357,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
   absl::StatusOr<PassPlan> PlanBehindBranches(Chains chains, uint64_t epoch) {
     const ir::Pipeline head = chains.run[0];
     const ir::OperatorTraits& traits = head.schema().traits;
-    if (std::ranges::any_of(chains.written, PermutesAll)) {
-      return absl::UnimplementedError(base::StrCat(
-          "global_shuffle cannot stand behind ", head.name(),
-          ": it decides in which order rows are read; put it in front of that"));
-    }
+    TRY(CheckPermutesFirst(chains.written));
     std::shared_ptr<BranchSource> branches;
     std::shared_ptr<ops::Source> source;
     if (traits.merges) {
@@ -524,7 +368,8 @@ class Planner : public std::enable_shared_from_this<Planner> {
     lanes::Manifest manifest = TRY(source->List());
     if (!manifest.counted()) manifest = lanes::WithoutCounts(std::move(manifest));
     std::string one_lane =
-        CutFactsOf(chains.written, manifest.counted()).one_lane_reason;
+        CutFactsOf(chains.written, manifest.counted(), chains.ignored_behind)
+            .one_lane_reason;
     const lanes::CutRecord cut = CutOfBranches(!one_lane.empty(), manifest);
     if (traits.merges && one_lane.empty()) {
       one_lane =
@@ -578,14 +423,17 @@ class Planner : public std::enable_shared_from_this<Planner> {
       const ir::Value& count = head.arguments()["count"];
       turns = count.is_none() ? std::nullopt : std::optional(count.As<int64_t>());
     }
+    const int64_t before = RepeatsBefore(head);
     const auto plan_turn = [planner = shared_from_this(), inputs = std::move(inputs),
-                            repeats, epoch](int64_t turn) {
-      const Branch& input = inputs[repeats ? 0 : turn];
-      return planner->Plan(input, repeats ? EpochOfTurn(epoch, turn) : epoch);
+                            repeats, before, epoch](int64_t turn) {
+      if (!repeats) return planner->Plan(inputs[turn], epoch);
+      return planner->Plan(inputs[0], EpochOfTurn(epoch, KeyOfTurn(turn, before)));
     };
-    return std::make_shared<BranchSource>(
-        BranchOptions{.name = head.name(), .turns = turns, .repeats = repeats},
-        plan_turn, library_, pool_);
+    return std::make_shared<BranchSource>(BranchOptions{.name = head.name(),
+                                                        .turns = turns,
+                                                        .repeats = repeats,
+                                                        .repeats_before = before},
+                                          plan_turn, library_, pool_);
   }
 
   absl::StatusOr<std::shared_ptr<ops::Source>> MakeMerge(const Chains& chains,

@@ -87,6 +87,9 @@ struct PassPlan {
   std::shared_ptr<BranchSource> growing = {};
   absl::StatusOr<bool> Grow();
 
+  // Cuts all lanes that there are. An error when there is no end of them.
+  absl::Status GrowToEnd();
+
   // What the operator at a place may know of a lane, besides what all know.
   ops::LaneContext ContextAt(int place, int64_t lane, const ops::LaneContext& all,
                              ops::BadRows& bad_rows) const;
@@ -103,12 +106,6 @@ absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
                                   const ops::Library& library,
                                   const PassOptions& options,
                                   core::Pool& pool = core::HeapPool());
-
-// What the operators say about their lanes. `counted`: the source knows its rows.
-lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted);
-
-// The rows that a batching operator puts in a batch; 1 for others.
-int64_t BatchSizeOf(const ir::Pipeline& node);
 
 // What the chunks of the pass are permuted with: the first shuffle's seed and number.
 base::RandomKey ChunkKeyOf(const std::vector<ir::Pipeline>& nodes, uint64_t seed,

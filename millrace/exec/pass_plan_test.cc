@@ -1,9 +1,10 @@
 #include "millrace/exec/pass_plan.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -14,11 +15,6 @@
 #include "millrace/base/random.h"
 #include "millrace/base/text.h"
 #include "millrace/exec/runs_test.h"
-#include "millrace/ir/catalog.h"
-#include "millrace/ir/operator.h"
-#include "millrace/ir/pipeline.h"
-#include "millrace/ir/text.h"
-#include "millrace/lanes/cutting.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/ops/library.h"
 #include "millrace/rewrite/rewrite.h"
@@ -26,66 +22,42 @@
 namespace millrace::exec {
 namespace {
 
-using ::testing::StartsWith;
-
-lanes::CutFacts FactsOf(std::string_view text) {
-  return CutFactsOf(MustParse(text).Nodes(), true);
+TEST(PassPlanTest, WhatMakesOneStreamOfSeveralCannotBeIndexed) {
+  const absl::StatusOr<PassPlan> plan =
+      PlanPass(AsWritten("%0 = range(stop=9) %1 = filter(%0, predicate={.value > 2}) "
+                         "%2 = concat(%1, %0) %3 = take(%2, count=5)"),
+               ops::DefaultLibrary(), {});
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->one_lane_reason,
+            "take (%3) goes by a row's place in the pass, and concat (%2) does not "
+            "know how many rows it gives");
 }
 
-TEST(PassPlanTest, KnowsRowsPerBatchThroughAllBatching) {
-  const lanes::CutFacts facts =
-      FactsOf("%0 = range(stop=9) %1 = batch(%0, size=4) %2 = batch(%1, size=8)");
-  EXPECT_EQ(facts.batch_rows, 32);
-  EXPECT_FALSE(facts.counts_change);
-  EXPECT_FALSE(facts.shuffled);
+TEST(PassPlanTest, AnEndlessPlanGrowsForAsLongAsItIsAsked) {
+  absl::StatusOr<PassPlan> plan = PlanPass(
+      AsWritten("%0 = range(stop=9) %1 = repeat(%0)"), ops::DefaultLibrary(), {});
+  ASSERT_TRUE(plan.ok());
+  for (int i = 0; i < 5; ++i) {
+    const int64_t lanes = plan->lanes.size();
+    const std::vector<int64_t> rows = plan->joined_rows;
+    ASSERT_TRUE(*plan->Grow());
+    ASSERT_GT(plan->lanes.size(), lanes);
+    ASSERT_EQ(std::ssize(plan->joined_rows), plan->lanes.size());
+    EXPECT_TRUE(std::equal(rows.begin(), rows.end(), plan->joined_rows.begin()));
+  }
+  EXPECT_EQ(plan->GrowToEnd().code(), absl::StatusCode::kUnimplemented);
 }
 
-TEST(PassPlanTest, CountsAShuffleWindowInRowsOfTheSource) {
-  const lanes::CutFacts facts = FactsOf(
-      "%0 = range(stop=9) %1 = shuffle(%0, window=100) %2 = batch(%1, size=8) "
-      "%3 = shuffle(%2, window=20)");
-  EXPECT_TRUE(facts.shuffled);
-  EXPECT_EQ(facts.shuffle_window, 160);
-}
-
-TEST(PassPlanTest, KnowsThatAFilterChangesCounts) {
-  EXPECT_TRUE(
-      FactsOf("%0 = range(stop=9) %1 = filter(%0, predicate={true})").counts_change);
-}
-
-TEST(PassPlanTest, SaysWhichOperatorMakesItOneLane) {
-  const std::string filtered =
-      "%0 = range(stop=9) %1 = filter(%0, predicate={.value > 2}) ";
-  EXPECT_EQ(FactsOf(filtered).one_lane_reason, "");
-  EXPECT_THAT(FactsOf(filtered + "%2 = skip(%1, count=3)").one_lane_reason,
-              StartsWith("skip (%2) goes by a row's place"));
-  const std::string batched = "%0 = range(stop=9) %1 = batch(%0, size=2) ";
-  EXPECT_EQ(FactsOf(batched).one_lane_reason, "");
-  EXPECT_THAT(FactsOf(batched + "%2 = shuffle(%1, window=3)").one_lane_reason,
-              StartsWith("shuffle (%2) looks at more than one batch"));
-}
-
-TEST(PassPlanTest, ASourceThatIsNotCountedHasNoPlaces) {
-  const std::vector<ir::Pipeline> nodes =
-      MustParse("%0 = range(stop=9) %1 = take(%0, count=3)").Nodes();
-  EXPECT_EQ(CutFactsOf(nodes, true).one_lane_reason, "");
-  EXPECT_THAT(CutFactsOf(nodes, false).one_lane_reason,
-              StartsWith("take (%1) goes by a row's place in the pass, and range (%0) "
-                         "does not know its rows"));
-}
-
-TEST(PassPlanTest, AnOperatorThatLooksAtAllRowsMakesItOneLane) {
-  const ir::Catalog& known = ops::DefaultLibrary().catalog();
-  ir::OperatorSchema scan = **known.FindOperator("map");
-  scan.name = "scan";
-  scan.traits = {.across_lanes = true};
-  ir::Catalog catalog;
-  catalog.Add(**known.FindOperator("range"));
-  catalog.Add(std::move(scan));
-  const ir::Pipeline pipeline =
-      *ir::Parse("%0 = range(stop=9) %1 = scan(%0, function={x: 1})", {}, catalog);
-  EXPECT_EQ(CutFactsOf(pipeline.Nodes(), true).one_lane_reason,
-            "scan (%1) looks at the rows of all lanes");
+TEST(PassPlanTest, APlanGrowsToWhatIsTaken) {
+  absl::StatusOr<PassPlan> plan = PlanPass(
+      AsWritten("%0 = range(stop=9) %1 = repeat(%0) %2 = take(%1, count=2000)"),
+      ops::DefaultLibrary(), {});
+  ASSERT_TRUE(plan.ok());
+  ASSERT_TRUE(plan->GrowToEnd().ok());
+  EXPECT_EQ(std::accumulate(plan->joined_rows.begin(), plan->joined_rows.end(), 0),
+            2000);
+  EXPECT_FALSE(*plan->Grow());
+  EXPECT_EQ(plan->growing, nullptr);
 }
 
 TEST(PassPlanTest, AbsurdSizesAreAnErrorNotAWrap) {
@@ -147,22 +119,6 @@ TEST(PassPlanTest, WithoutABatchThereIsNoLastBatching) {
       PlanPass(AsWritten("%0 = range(stop=10)"), ops::DefaultLibrary(), {});
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->last_batching, -1);
-}
-
-TEST(PassPlanTest, WhereRowsMayBeLeftOutCountsAreNotKnown) {
-  const std::string fails =
-      "%0 = range(stop=9000) %1 = map(%0, function={x: 1 // .value}) "
-      "%2 = enumerate(%1)";
-  EXPECT_FALSE(FactsOf(fails).counts_change);
-  EXPECT_TRUE(FactsOf(fails).one_lane_reason.empty());
-  const std::string ignored = base::StrCat(fails, " %3 = ignore_errors(%2)");
-  EXPECT_TRUE(FactsOf(ignored).counts_change);
-  EXPECT_FALSE(FactsOf(ignored).one_lane_reason.empty());
-  // Nothing before the numbers can fail: they are known.
-  EXPECT_EQ(FactsOf("%0 = range(stop=9000) %1 = enumerate(%0) "
-                    "%2 = map(%1, function={x: 1 // .value}) %3 = ignore_errors(%2)")
-                .one_lane_reason,
-            "");
 }
 
 TEST(PassPlanTest, TheRowsOfALaneAreNotKnownWhereSomeMayBeLeftOut) {

@@ -331,7 +331,7 @@ RowWiseWork& PassRun::WorkOf(const Stage& stage) {
   if (std::optional<SlotShape> shape = SlotsBehind(plan_, stage)) {
     found->second.slots.emplace(*std::move(shape), place_.pool);
   }
-  for (int thread = 0; thread < place_.threads; ++thread) {
+  for (int thread = 0; thread <= place_.threads; ++thread) {  // And who waits.
     found->second.chains.push_back(std::make_unique<Chain>(
         plan_, stage, place_.library, ChainLane{lane}, place_.meters));
   }

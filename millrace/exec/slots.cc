@@ -13,6 +13,7 @@
 #include "millrace/core/buffer.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/spec.h"
+#include "millrace/exec/cut_facts.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/stages.h"
 #include "millrace/ir/pipeline.h"

@@ -40,10 +40,11 @@ class NotesBadRows final : public BadRows {
 
 absl::StatusOr<std::optional<RowsWork>> Reader::Find() {
   NotesBadRows bad;
-  std::optional<core::Block> block = TRY(Next(bad));
-  if (!block && bad.rows.empty()) return std::nullopt;
-  return [block = std::move(block), bad = std::move(bad.rows)](RowsSink& sink) {
+  absl::StatusOr<std::optional<core::Block>> next = Next(bad);
+  if (bad.rows.empty() && !TRY(next)) return std::nullopt;
+  return [next = std::move(next), bad = std::move(bad.rows)](RowsSink& sink) {
     for (const BadRow& row : bad) TRY(sink.LeaveOut(row));
+    const std::optional<core::Block> block = TRY(next);
     return block && block->rows() > 0 ? sink.Give(*block) : absl::OkStatus();
   };
 }
@@ -79,12 +80,15 @@ absl::StatusOr<std::optional<core::Block>> FindingReader::Next(BadRows& bad_rows
     std::optional<RowsWork> work = TRY(Find());
     if (!work) return std::nullopt;
     Kept kept(this);
-    TRY((*std::move(work))(kept));
+    absl::Status status = (*std::move(work))(kept);
+    if (!status.ok()) kept_.emplace_back(std::move(status));
   }
   while (!kept_.empty()) {
-    const std::variant<core::Block, BadRow> first = std::move(kept_.front());
+    const std::variant<core::Block, BadRow, absl::Status> first =
+        std::move(kept_.front());
     kept_.pop_front();
     if (const auto* block = std::get_if<core::Block>(&first)) return *block;
+    if (const auto* error = std::get_if<absl::Status>(&first)) return *error;
     TRY(bad_rows.LeaveOut(std::get<BadRow>(first)));
   }
   return core::Block();

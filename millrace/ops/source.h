@@ -82,7 +82,8 @@ class FindingReader : public Reader {
  private:
   class Kept;
 
-  std::deque<std::variant<core::Block, BadRow>> kept_;  // Found, not given yet.
+  // Found, not given yet; an error comes behind the rows before it.
+  std::deque<std::variant<core::Block, BadRow, absl::Status>> kept_;
 };
 
 class Source {

@@ -55,7 +55,7 @@ class Mix final : public Merger {
 
   absl::Status Push(core::Block rows, Emitter& out) override {
     for (core::Block& block : waiting_) {  // Those that had no turn yet have no fields.
-      if (block.names().empty()) block = rows.Slice(0, 0);
+      if (block.rows() == 0) block = rows.Slice(0, 0);
     }
     waiting_[next_] = std::move(rows);
     taken_[next_] = 0;

@@ -25,7 +25,8 @@
 namespace millrace::ops {
 namespace {
 
-constexpr size_t kBlockRows = 1024;
+constexpr int64_t kBlockBytes = int64_t{1} << 20;  // Of what is given at once.
+constexpr int64_t kBlockRowsMax = 8192;
 constexpr size_t kBlocksMax = 4096;
 
 struct ShuffleArgs {
@@ -41,6 +42,7 @@ class Shuffle final : public Operator {
 
   absl::Status Push(core::Block block, Emitter& out) override {
     if (block.pooled()) held_ += block.rows();
+    if (block.rows() > 0) row_bytes_ = block.content_bytes() / block.rows() + 1;
     blocks_.push_back(std::move(block));
     const auto source = static_cast<int32_t>(blocks_.size() - 1);
     std::vector<core::RowRef> leaving;
@@ -55,18 +57,23 @@ class Shuffle final : public Operator {
   absl::StatusOr<Held> Finish(Emitter& out) override {
     if (!std::exchange(finishing_, true)) window_.Finish();
     const absl::Span<const core::RowRef> all = window_.waiting();
-    TRY(EmitRows(all.subspan(finished_, kBlockRows), out));
-    finished_ = std::min(finished_ + kBlockRows, all.size());
+    TRY(EmitRows(all.subspan(finished_, BlockRows()), out));
+    finished_ = std::min(finished_ + BlockRows(), all.size());
     return finished_ < all.size() ? Held::kMore : Held::kNothing;
   }
 
  private:
   absl::Status EmitRows(absl::Span<const core::RowRef> rows, Emitter& out) {
-    for (size_t at = 0; at < rows.size(); at += kBlockRows) {
+    for (size_t at = 0; at < rows.size(); at += BlockRows()) {
       TRY(out.Emit(
-          TRY(core::Gather(blocks_, rows.subspan(at, kBlockRows), lane_.pool))));
+          TRY(core::Gather(blocks_, rows.subspan(at, BlockRows()), lane_.pool))));
     }
     return absl::OkStatus();
+  }
+
+  size_t BlockRows() const {
+    return static_cast<size_t>(
+        std::clamp<int64_t>(kBlockBytes / row_bytes_, 1, kBlockRowsMax));
   }
 
   // Rows refer to the blocks they came in. When most of those rows have left, the
@@ -75,7 +82,7 @@ class Shuffle final : public Operator {
   absl::Status Compact() {
     std::vector<core::RowRef>& waiting = window_.waiting();
     const auto needed = static_cast<int64_t>(waiting.size());
-    const bool few = held_ <= 2 * needed + static_cast<int64_t>(kBlockRows);
+    const bool few = held_ <= 2 * needed + static_cast<int64_t>(BlockRows());
     if (few && blocks_.size() < kBlocksMax) return absl::OkStatus();
     blocks_ = {TRY(core::Gather(blocks_, waiting, lane_.pool))};
     for (int64_t row = 0; row < needed; ++row) waiting[row] = {.source = 0, .row = row};
@@ -85,7 +92,8 @@ class Shuffle final : public Operator {
 
   const LaneContext lane_;
   std::vector<core::Block> blocks_;
-  int64_t held_ = 0;  // Rows in them whose memory waits for the window.
+  int64_t held_ = 0;       // Rows in them whose memory waits for the window.
+  int64_t row_bytes_ = 1;  // Of the latest, about.
   WindowShuffle<core::RowRef> window_;
   bool finishing_ = false;
   size_t finished_ = 0;  // Rows of the window that have left, once finishing.

@@ -1,0 +1,151 @@
+#include "millrace/exec/cut_facts.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "millrace/base/text.h"
+#include "millrace/exec/left_out.h"
+#include "millrace/ir/argument_schema.h"
+#include "millrace/ir/operator.h"
+#include "millrace/ir/pipeline.h"
+#include "millrace/ir/value.h"
+#include "millrace/lanes/cutting.h"
+
+namespace millrace::exec {
+namespace {
+
+// An absurd product of sizes stays absurd; cutting refuses it by name.
+int64_t Times(int64_t a, int64_t b) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  return b > 0 && a > kMost / b ? kMost : a * b;
+}
+
+bool IsRowWise(const ir::Pipeline& node) { return node.schema().traits.row_wise; }
+
+// "take (%2)", as the text form and errors have it.
+std::string NameAt(const std::vector<ir::Pipeline>& nodes, int place) {
+  const auto number = std::ssize(nodes[place].Nodes()) - 1;
+  return base::StrCat(nodes[place].name(), " (%", number, ")");
+}
+
+// Why the rows that come from the first of the nodes are not known.
+std::string RowsNotKnown(const ir::Pipeline& first, bool counted) {
+  if (counted) return " may leave out rows that are wrong";
+  if (!first.schema().traits.source) return " does not know how many rows it gives";
+  return " does not know its rows before it reads them; count them once with "
+         "`millrace data index`";
+}
+
+// Why a positional operator does not know its rows' places: because of an earlier one
+// that does not say how many rows it gives.
+std::string PlacesNotKnown(const std::vector<ir::Pipeline>& nodes, int place,
+                           int uncounted, bool counted) {
+  const std::string why =
+      uncounted == 0 ? RowsNotKnown(nodes[0], counted)
+                     : base::StrCat(" in front of it changes how many there are; put ",
+                                    nodes[place].name(), " in front of ",
+                                    nodes[uncounted].name(), ", where that serves");
+  return base::StrCat(NameAt(nodes, place), " goes by a row's place in the pass, and ",
+                      NameAt(nodes, uncounted), why);
+}
+
+// Why an operator looks at more rows than those of one lane, and what to do about it;
+// empty when none does. `counted`: the source knows its rows.
+std::string LooksAcrossLanes(const std::vector<ir::Pipeline>& nodes, bool counted,
+                             bool ignored_behind) {
+  constexpr int kNone = -1;
+  // The first place that rows are not known of.
+  int uncounted = counted && !MayLeaveOut(nodes, 0, ignored_behind) ? kNone : 0;
+  for (int place = 1; place < static_cast<int>(nodes.size()); ++place) {
+    const ir::OperatorTraits& traits = nodes[place].schema().traits;
+    if (traits.across_lanes) {
+      return base::StrCat(NameAt(nodes, place), " looks at the rows of all lanes");
+    }
+    if (traits.positional && uncounted != kNone) {
+      return PlacesNotKnown(nodes, place, uncounted, counted);
+    }
+    const bool keeps_known =
+        traits.positional || KeepsCount(nodes, place, ignored_behind);
+    if (uncounted == kNone && !keeps_known) uncounted = place;
+  }
+  return "";
+}
+
+// The same for operators behind the last batching one, where lanes are already joined.
+std::string MixesBatches(const std::vector<ir::Pipeline>& nodes) {
+  const int batching = LastBatching(nodes);
+  if (batching < 0 || JoinPlace(nodes, batching) == batching) return "";
+  const auto mixes =
+      std::find_if_not(nodes.begin() + batching + 1, nodes.end(), IsRowWise);
+  return base::StrCat(NameAt(nodes, static_cast<int>(mixes - nodes.begin())),
+                      " looks at more than one batch of ", NameAt(nodes, batching),
+                      "; put it in front of that, where that serves");
+}
+
+std::string OneLaneReason(const std::vector<ir::Pipeline>& nodes, bool counted,
+                          bool ignored_behind) {
+  std::string reason = LooksAcrossLanes(nodes, counted, ignored_behind);
+  return reason.empty() ? MixesBatches(nodes) : reason;
+}
+
+}  // namespace
+
+int LastBatching(const std::vector<ir::Pipeline>& nodes) {
+  for (int i = static_cast<int>(nodes.size()) - 1; i >= 0; --i) {
+    if (nodes[i].schema().traits.batching) return i;
+  }
+  return -1;
+}
+
+int JoinPlace(const std::vector<ir::Pipeline>& nodes, int last_batching) {
+  const auto end = static_cast<int>(nodes.size());
+  if (last_batching < 0) return end;
+  const bool ends_row_wise =
+      std::all_of(nodes.begin() + last_batching + 1, nodes.end(), IsRowWise);
+  return ends_row_wise ? last_batching : end;
+}
+
+bool KeepsCount(const std::vector<ir::Pipeline>& nodes, int place,
+                bool ignored_behind) {
+  const ir::OperatorTraits& traits = nodes[place].schema().traits;
+  return !traits.changes_cardinality && !traits.batching &&
+         !MayLeaveOut(nodes, place, ignored_behind);
+}
+
+int64_t BatchSizeOf(const ir::Pipeline& node) {
+  for (const ir::ArgumentSchema& argument : node.schema().arguments) {
+    if (argument.is_batch_size) return node.arguments()[argument.name].As<int64_t>();
+  }
+  return 1;
+}
+
+lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted,
+                           bool ignored_behind) {
+  lanes::CutFacts facts;
+  int64_t rows_per_row = 1;  // Rows of the source in a row at this place.
+  for (int place = 0; place < static_cast<int>(nodes.size()); ++place) {
+    const ir::Pipeline& node = nodes[place];
+    const ir::OperatorTraits& traits = node.schema().traits;
+    if (traits.batching) {
+      rows_per_row = Times(rows_per_row, BatchSizeOf(node));
+      facts.batch_rows = rows_per_row;
+    } else if (!KeepsCount(nodes, place, ignored_behind)) {
+      facts.counts_change = true;
+    }
+    facts.permuted = facts.permuted || traits.permutes_all;
+    if (traits.reorders && !traits.permutes_all) {
+      const int64_t window = node.arguments()["window"].As<int64_t>();
+      facts.shuffled = true;
+      facts.shuffle_window =
+          std::max(facts.shuffle_window, Times(window, rows_per_row));
+    }
+  }
+  facts.one_lane_reason = OneLaneReason(nodes, counted, ignored_behind);
+  return facts;
+}
+
+}  // namespace millrace::exec

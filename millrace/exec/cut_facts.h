@@ -1,0 +1,32 @@
+// What the operators of a chain, one behind the other from where rows come from, say
+// about its lanes: how large these are to be, where they are joined, and why there may
+// be only one. Pure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "millrace/ir/pipeline.h"
+#include "millrace/lanes/cutting.h"
+
+namespace millrace::exec {
+
+// What the operators say about their lanes. `counted`: the source knows its rows.
+// `ignored_behind`: rows that are wrong are left out behind all of the nodes.
+lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted,
+                           bool ignored_behind = false);
+
+// The rows that a batching operator puts in a batch; 1 for others.
+int64_t BatchSizeOf(const ir::Pipeline& node);
+
+// The place of the last batching operator; -1 without one.
+int LastBatching(const std::vector<ir::Pipeline>& nodes);
+
+// Lanes are joined by the last batching operator. Where operators behind it look at
+// more than one batch there is only one lane, and what comes out is counted.
+int JoinPlace(const std::vector<ir::Pipeline>& nodes, int last_batching);
+
+// Whether as many rows come out as go in.
+bool KeepsCount(const std::vector<ir::Pipeline>& nodes, int place, bool ignored_behind);
+
+}  // namespace millrace::exec
