@@ -106,11 +106,11 @@ void Engine::RunTask(Task task, PassRun& pass, int thread) {
   pass.Complete(std::move(task));
 }
 
-// Whoever waits for a pass does what there is to do for it rather than sleep: to wake
-// it up again would cost more than many a task.
+// Whoever waits for a pass does what there is to do for it rather than sleep, in place
+// of a thread that sleeps: to wake either up would cost more than many a task.
 bool Engine::Help(PassRun& pass) {
   Task task;
-  if (!pass.Claim(task)) return false;
+  if (computing_asleep_ == 0 || !pass.Claim(task)) return false;
   Wake(pass);
   RunTask(std::move(task), pass, options_.threads);
   Wake(pass);

@@ -89,7 +89,10 @@ bool ReadStage::ClaimFetch(const Memory& memory, bool first, Task& task) {
 bool ReadStage::HasMemory(const Memory& memory, bool first, const Slot& slot,
                           Task& task) const {
   task.reserved_bytes = static_cast<int64_t>(work_.bytes_per_task.value());
-  return memory.HasRoom(task.reserved_bytes, first && &slot == &slots_.front());
+  const bool is_first = first && &slot == &slots_.front();
+  // Reading ahead leaves memory for what is done with the rows.
+  const int64_t left_over = memory.budget_bytes() / (is_first ? 4 : 2);
+  return memory.HasRoom(task.reserved_bytes + left_over, is_first);
 }
 
 bool ReadStage::ClaimSlot(Slot::State wanted, const Memory& memory, bool first,

@@ -27,6 +27,7 @@ namespace {
 
 constexpr int64_t kBlockBytes = int64_t{1} << 20;  // Of what is given at once.
 constexpr int64_t kBlockRowsMax = 8192;
+constexpr int64_t kSlackRows = 1024;  // Beyond two windows.
 constexpr size_t kBlocksMax = 4096;
 
 struct ShuffleArgs {
@@ -82,7 +83,7 @@ class Shuffle final : public Operator {
   absl::Status Compact() {
     std::vector<core::RowRef>& waiting = window_.waiting();
     const auto needed = static_cast<int64_t>(waiting.size());
-    const bool few = held_ <= 2 * needed + static_cast<int64_t>(BlockRows());
+    const bool few = held_ <= 2 * needed + kSlackRows;
     if (few && blocks_.size() < kBlocksMax) return absl::OkStatus();
     blocks_ = {TRY(core::Gather(blocks_, waiting, lane_.pool))};
     for (int64_t row = 0; row < needed; ++row) waiting[row] = {.source = 0, .row = row};
