@@ -142,7 +142,7 @@ function(_millrace_tests name target files threads)
     endif()
     set_tests_properties(${test} PROPERTIES
       LABELS "${labels}"
-      TIMEOUT 300
+      TIMEOUT 900
       FAIL_REGULAR_EXPRESSION "0 tests from 0 test suites ran"
       ENVIRONMENT "TSAN_OPTIONS=halt_on_error=1;UBSAN_OPTIONS=print_stacktrace=1")
   endforeach()
