@@ -14,7 +14,9 @@
 #include "millrace/base/check.h"
 #include "millrace/base/clock.h"
 #include "millrace/base/status.h"
+#include "millrace/core/allocator.h"
 #include "millrace/core/block.h"
+#include "millrace/core/buffer.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/collected_items_test.h"
 #include "millrace/exec/memory.h"
@@ -203,6 +205,25 @@ TEST_F(ReadStageTest, FindsNoMoreThanThereAreReadersForWhileNothingIsMade) {
   }
   EXPECT_FALSE(stage->HasWork());
   EXPECT_FALSE(stage->Claim(memory_, true, making[2]));
+}
+
+TEST_F(ReadStageTest, ReadingAheadLeavesMemoryForTheWork) {
+  core::Pool pool(core::MakeHeapAllocator(), {});
+  Memory memory(pool, 1 << 20);
+  const auto claims = [&](bool first) {
+    Task task;
+    return MakeStage({{0, 0, 100}})->ClaimFetch(memory, first, task);
+  };
+  memory.Start(0);  // Something runs: nobody has to go on whatever the budget says.
+  EXPECT_TRUE(claims(false));
+  const core::Buffer half = *pool.Allocate(600 << 10);
+  EXPECT_FALSE(claims(false));
+  EXPECT_TRUE(claims(true));
+  const core::Buffer more = *pool.Allocate(300 << 10);
+  EXPECT_FALSE(claims(true));
+  memory.End(0);
+  EXPECT_TRUE(claims(true));  // Else nothing would ever be freed.
+  EXPECT_FALSE(claims(false));
 }
 
 TEST_F(ReadStageTest, AnErrorNamesTheSourceAndTheLane) {

@@ -206,24 +206,21 @@ absl::StatusOr<std::optional<ir::Pipeline>> Moved(const ir::Pipeline& map,
   return TRY(ir::Pipeline::Make(catalog, "map", arguments, {input}));
 }
 
+absl::StatusOr<std::optional<Replacement>> MoveCrops(const ir::Pipeline& node,
+                                                     const ir::Catalog& catalog) {
+  if (node.name() != "map") return std::nullopt;
+  const std::optional<ir::Pipeline> moved = TRY(Moved(node, catalog));
+  if (!moved) return std::nullopt;
+  return Replacement{
+      *moved,
+      base::StrCat("map crops while it decodes, giving ", node.spec().Names(),
+                   ": what lies outside of the crop is not decoded, and damage below "
+                   "it not seen")};
+}
+
 absl::StatusOr<Outcome> CropWhileDecoding(const ir::Pipeline& pipeline,
                                           const ir::Catalog& catalog) {
-  Outcome outcome = {pipeline, {}};
-  const auto rebuild =
-      [&](const ir::Pipeline& node,
-          const std::vector<ir::Pipeline>& inputs) -> absl::StatusOr<ir::Pipeline> {
-    ir::Pipeline rebuilt = TRY(WithInputs(node, inputs, catalog));
-    if (rebuilt.name() != "map") return rebuilt;
-    std::optional<ir::Pipeline> moved = TRY(Moved(rebuilt, catalog));
-    if (!moved) return rebuilt;
-    outcome.reasons.push_back(
-        base::StrCat("map crops while it decodes, giving ", rebuilt.spec().Names(),
-                     ": what lies outside of the crop is not decoded, and damage below "
-                     "it not seen"));
-    return *std::move(moved);
-  };
-  outcome.pipeline = TRY(RebuildAll(pipeline, rebuild));
-  return outcome;
+  return ReplaceNodes(pipeline, catalog, MoveCrops);
 }
 
 }  // namespace

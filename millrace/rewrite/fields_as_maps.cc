@@ -41,21 +41,18 @@ absl::StatusOr<ir::Pipeline> AsMap(const ir::Pipeline& node, const core::Spec& o
   return ir::Pipeline::Make(catalog, "map", {{"function", function}}, {input});
 }
 
+absl::StatusOr<std::optional<Replacement>> WriteAsMap(const ir::Pipeline& node,
+                                                      const ir::Catalog& catalog) {
+  const std::optional<core::Spec> origin = OriginOf(node);
+  if (!origin) return std::nullopt;
+  return Replacement{
+      TRY(AsMap(node, *origin, catalog)),
+      base::StrCat(node.name(), " is written as a map: other rewrites see through it")};
+}
+
 absl::StatusOr<Outcome> FieldsAsMaps(const ir::Pipeline& pipeline,
                                      const ir::Catalog& catalog) {
-  Outcome outcome = {pipeline, {}};
-  const auto rebuild =
-      [&](const ir::Pipeline& node,
-          const std::vector<ir::Pipeline>& inputs) -> absl::StatusOr<ir::Pipeline> {
-    ir::Pipeline rebuilt = TRY(WithInputs(node, inputs, catalog));
-    const std::optional<core::Spec> origin = OriginOf(rebuilt);
-    if (!origin) return rebuilt;
-    outcome.reasons.push_back(base::StrCat(
-        node.name(), " is written as a map: other rewrites see through it"));
-    return AsMap(rebuilt, *origin, catalog);
-  };
-  outcome.pipeline = TRY(RebuildAll(pipeline, rebuild));
-  return outcome;
+  return ReplaceNodes(pipeline, catalog, WriteAsMap);
 }
 
 }  // namespace

@@ -119,24 +119,20 @@ class Rise {
   int maps_ = 0;
 };
 
+absl::StatusOr<std::optional<Replacement>> Raise(const ir::Pipeline& node,
+                                                 const ir::Catalog& catalog) {
+  if (node.name() != "filter") return std::nullopt;
+  Rise rise(node, catalog);
+  const std::optional<ir::Pipeline> risen = TRY(rise.Run());
+  if (!risen) return std::nullopt;
+  return Replacement{*risen, base::StrCat("filter moves before ", rise.maps(),
+                                          rise.maps() == 1 ? " map" : " maps",
+                                          ": what it leaves out is not computed")};
+}
+
 absl::StatusOr<Outcome> FilterEarly(const ir::Pipeline& pipeline,
                                     const ir::Catalog& catalog) {
-  Outcome outcome = {pipeline, {}};
-  const auto rebuild =
-      [&](const ir::Pipeline& node,
-          const std::vector<ir::Pipeline>& inputs) -> absl::StatusOr<ir::Pipeline> {
-    ir::Pipeline rebuilt = TRY(WithInputs(node, inputs, catalog));
-    if (rebuilt.name() != "filter") return rebuilt;
-    Rise rise(rebuilt, catalog);
-    std::optional<ir::Pipeline> risen = TRY(rise.Run());
-    if (!risen) return rebuilt;
-    outcome.reasons.push_back(base::StrCat("filter moves before ", rise.maps(),
-                                           rise.maps() == 1 ? " map" : " maps",
-                                           ": what it leaves out is not computed"));
-    return *std::move(risen);
-  };
-  outcome.pipeline = TRY(RebuildAll(pipeline, rebuild));
-  return outcome;
+  return ReplaceNodes(pipeline, catalog, Raise);
 }
 
 }  // namespace

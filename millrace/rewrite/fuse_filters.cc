@@ -65,22 +65,21 @@ absl::StatusOr<std::optional<ir::Pipeline>> Fuse(const ir::Pipeline& first,
   return TRY(ir::Pipeline::Make(catalog, "filter", arguments, {first.inputs()[0]}));
 }
 
+absl::StatusOr<std::optional<Replacement>> FuseWithInput(const ir::Pipeline& node,
+                                                         const ir::Catalog& catalog) {
+  if (node.name() != "filter" || node.inputs()[0].name() != "filter") {
+    return std::nullopt;
+  }
+  const std::optional<ir::Pipeline> fused = TRY(Fuse(node.inputs()[0], node, catalog));
+  if (!fused) return std::nullopt;
+  return Replacement{
+      *fused,
+      "two filters become one: rows that stay are gathered once instead of twice"};
+}
+
 absl::StatusOr<Outcome> FuseFilters(const ir::Pipeline& pipeline,
                                     const ir::Catalog& catalog) {
-  Outcome outcome = {pipeline, {}};
-  const auto rebuild =
-      [&](const ir::Pipeline& node,
-          const std::vector<ir::Pipeline>& inputs) -> absl::StatusOr<ir::Pipeline> {
-    ir::Pipeline rebuilt = TRY(WithInputs(node, inputs, catalog));
-    if (rebuilt.name() != "filter" || inputs[0].name() != "filter") return rebuilt;
-    std::optional<ir::Pipeline> fused = TRY(Fuse(inputs[0], rebuilt, catalog));
-    if (!fused) return rebuilt;
-    outcome.reasons.emplace_back(
-        "two filters become one: rows that stay are gathered once instead of twice");
-    return *std::move(fused);
-  };
-  outcome.pipeline = TRY(RebuildAll(pipeline, rebuild));
-  return outcome;
+  return ReplaceNodes(pipeline, catalog, FuseWithInput);
 }
 
 }  // namespace

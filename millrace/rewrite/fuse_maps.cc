@@ -99,23 +99,19 @@ absl::StatusOr<std::optional<ir::Pipeline>> Fuse(const ir::Pipeline& first,
   return TRY(ir::Pipeline::Make(catalog, "map", arguments, {first.inputs()[0]}));
 }
 
+absl::StatusOr<std::optional<Replacement>> FuseWithInput(const ir::Pipeline& node,
+                                                         const ir::Catalog& catalog) {
+  if (node.name() != "map" || node.inputs()[0].name() != "map") return std::nullopt;
+  const std::optional<ir::Pipeline> fused = TRY(Fuse(node.inputs()[0], node, catalog));
+  if (!fused) return std::nullopt;
+  return Replacement{*fused,
+                     base::StrCat("two maps become one, giving ", node.spec().Names(),
+                                  ": rows are walked once instead of twice")};
+}
+
 absl::StatusOr<Outcome> FuseMaps(const ir::Pipeline& pipeline,
                                  const ir::Catalog& catalog) {
-  Outcome outcome = {pipeline, {}};
-  const auto rebuild =
-      [&](const ir::Pipeline& node,
-          const std::vector<ir::Pipeline>& inputs) -> absl::StatusOr<ir::Pipeline> {
-    ir::Pipeline rebuilt = TRY(WithInputs(node, inputs, catalog));
-    if (rebuilt.name() != "map" || inputs[0].name() != "map") return rebuilt;
-    const std::optional<ir::Pipeline> fused = TRY(Fuse(inputs[0], rebuilt, catalog));
-    if (!fused) return rebuilt;
-    outcome.reasons.push_back(base::StrCat("two maps become one, giving ",
-                                           rebuilt.spec().Names(),
-                                           ": rows are walked once instead of twice"));
-    return *fused;
-  };
-  outcome.pipeline = TRY(RebuildAll(pipeline, rebuild));
-  return outcome;
+  return ReplaceNodes(pipeline, catalog, FuseWithInput);
 }
 
 }  // namespace

@@ -31,6 +31,23 @@ absl::StatusOr<ir::Pipeline> RebuildAll(const ir::Pipeline& pipeline,
   return rebuilt.back();
 }
 
+absl::StatusOr<Outcome> ReplaceNodes(const ir::Pipeline& pipeline,
+                                     const ir::Catalog& catalog,
+                                     const Replace& replace) {
+  Outcome outcome = {pipeline, {}};
+  const auto rebuild =
+      [&](const ir::Pipeline& node,
+          const std::vector<ir::Pipeline>& inputs) -> absl::StatusOr<ir::Pipeline> {
+    ir::Pipeline rebuilt = TRY(WithInputs(node, inputs, catalog));
+    std::optional<Replacement> replaced = TRY(replace(rebuilt, catalog));
+    if (!replaced) return rebuilt;
+    outcome.reasons.push_back(std::move(replaced->reason));
+    return std::move(replaced->node);
+  };
+  outcome.pipeline = TRY(RebuildAll(pipeline, rebuild));
+  return outcome;
+}
+
 absl::StatusOr<ir::Pipeline> WithInputs(const ir::Pipeline& node,
                                         const std::vector<ir::Pipeline>& inputs,
                                         const ir::Catalog& catalog) {

@@ -36,6 +36,20 @@ using Rebuild = std::function<absl::StatusOr<ir::Pipeline>(
 absl::StatusOr<ir::Pipeline> RebuildAll(const ir::Pipeline& pipeline,
                                         const Rebuild& rebuild);
 
+// What takes a node's place, and why.
+struct Replacement {
+  ir::Pipeline node;
+  std::string reason;
+};
+
+// Makes a pass of a function that looks at one node, its inputs rewritten already, and
+// gives what takes its place; nothing where it stays.
+using Replace = std::function<absl::StatusOr<std::optional<Replacement>>(
+    const ir::Pipeline& node, const ir::Catalog& catalog)>;
+absl::StatusOr<Outcome> ReplaceNodes(const ir::Pipeline& pipeline,
+                                     const ir::Catalog& catalog,
+                                     const Replace& replace);
+
 // Puts a node after other inputs: itself when they are its own.
 absl::StatusOr<ir::Pipeline> WithInputs(const ir::Pipeline& node,
                                         const std::vector<ir::Pipeline>& inputs,

@@ -20,17 +20,6 @@ namespace {
 
 struct ConcatArgs {};
 
-ir::Cardinality Sum(absl::Span<const ir::Cardinality> inputs) {
-  int64_t rows = 0;
-  for (const ir::Cardinality& input : inputs) {
-    if (!input.known()) return input;
-    if (__builtin_add_overflow(rows, input.rows(), &rows)) {
-      return ir::Cardinality::Unknown();
-    }
-  }
-  return ir::Cardinality::Known(rows);
-}
-
 }  // namespace
 
 OperatorDef ConcatDef() {
@@ -44,7 +33,7 @@ OperatorDef ConcatDef() {
       .InferAll(2, [](const ConcatArgs&,
                       absl::Span<const core::Spec> inputs) { return OneSpec(inputs); })
       .CountAll([](const ConcatArgs&, absl::Span<const ir::Cardinality> inputs) {
-        return Sum(inputs);
+        return CountOfAll(inputs);
       });
 }
 

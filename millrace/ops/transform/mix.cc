@@ -125,14 +125,7 @@ absl::StatusOr<core::Spec> MixedSpec(const MixArgs& args,
 ir::Cardinality CountMixed(const MixArgs& args,
                            absl::Span<const ir::Cardinality> inputs) {
   if (args.stop == "first") return ir::Cardinality::Unknown();
-  int64_t rows = 0;
-  for (const ir::Cardinality& input : inputs) {
-    if (!input.known()) return input;
-    if (__builtin_add_overflow(rows, input.rows(), &rows)) {
-      return ir::Cardinality::Unknown();
-    }
-  }
-  return ir::Cardinality::Known(rows);
+  return CountOfAll(inputs);
 }
 
 }  // namespace

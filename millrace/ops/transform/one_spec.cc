@@ -14,6 +14,7 @@
 #include "millrace/core/dtype.h"
 #include "millrace/core/shape.h"
 #include "millrace/core/spec.h"
+#include "millrace/ir/operator.h"
 
 namespace millrace::ops {
 namespace {
@@ -61,6 +62,17 @@ absl::StatusOr<core::Spec> OneSpec(absl::Span<const core::Spec> inputs) {
     }
   }
   return core::Spec(std::move(fields));
+}
+
+ir::Cardinality CountOfAll(absl::Span<const ir::Cardinality> inputs) {
+  int64_t rows = 0;
+  for (const ir::Cardinality& input : inputs) {
+    if (!input.known()) return input;
+    if (__builtin_add_overflow(rows, input.rows(), &rows)) {
+      return ir::Cardinality::Unknown();
+    }
+  }
+  return ir::Cardinality::Known(rows);
 }
 
 }  // namespace millrace::ops
