@@ -1,15 +1,7 @@
 // Concat: the rows of one input, then those of the next.
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
-#include "millrace/base/text.h"
-#include "millrace/core/shape.h"
 #include "millrace/core/spec.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ops/define.h"

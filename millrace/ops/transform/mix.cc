@@ -11,13 +11,16 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
+#include "millrace/base/hash.h"
 #include "millrace/base/random.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/core/block.h"
 #include "millrace/core/copy_rows.h"
+#include "millrace/core/pool.h"
 #include "millrace/core/spec.h"
 #include "millrace/ir/argument_schema.h"
 #include "millrace/ir/operator.h"

@@ -11,7 +11,6 @@
 
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
-#include "millrace/core/dtype.h"
 #include "millrace/core/shape.h"
 #include "millrace/core/spec.h"
 #include "millrace/ir/operator.h"
@@ -37,6 +36,7 @@ absl::StatusOr<core::FieldSpec> Common(const core::FieldSpec& a,
   }
   if (a.shape.rank() != b.shape.rank()) return Differ(a, b, input);
   std::vector<int64_t> sizes;
+  sizes.reserve(a.shape.rank());
   for (int axis = 0; axis < a.shape.rank(); ++axis) {
     sizes.push_back(a.shape[axis] == b.shape[axis] ? a.shape[axis]
                                                    : core::kUnknownSize);
