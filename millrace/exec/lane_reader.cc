@@ -179,12 +179,12 @@ class LaneReader::Pushes final : public ops::RowsSink {
   LaneReader* reader_;
 };
 
-absl::StatusOr<std::optional<ops::RowsWork>> LaneReader::Find() {
+absl::StatusOr<std::optional<ops::FoundWork>> LaneReader::Find() {
   if (!ready_.empty()) return TakeReady();
   TRY(OpenNext());
   if (reader_ == nullptr && ready_.empty()) return std::nullopt;
   if (reader_ == nullptr) return TakeReady();
-  std::optional<ops::RowsWork> work = TRY(reader_->Find());
+  std::optional<ops::FoundWork> work = TRY(reader_->Find());
   if (!work) {
     reader_ = nullptr;
     if (parts_.empty()) TRY(EndLane());
@@ -192,11 +192,14 @@ absl::StatusOr<std::optional<ops::RowsWork>> LaneReader::Find() {
   }
   if (row_wise_) {
     const ChainLane lane = {run_.plan->ContextOf(lane_, pool_), lane_};
-    return [work = *std::move(work), run = run_, lane,
-            &library = library_](ops::RowsSink& sink) mutable {
+    const std::vector<std::shared_ptr<ops::FetchAhead>> wanted = work->wanted;
+    ops::FoundWork through = [work = *std::move(work), run = run_, lane,
+                              &library = library_](ops::RowsSink& sink) mutable {
       RowWise row_wise(run, lane, library, sink);
       return std::move(work)(row_wise);
     };
+    through.wanted = wanted;
+    return through;
   }
   Pushes pushes(this);
   absl::Status status = (*std::move(work))(pushes);
@@ -289,7 +292,7 @@ absl::Status LaneReader::FinishOperators(bool is_last) {
 }
 
 // What is ready, without the rows to leave out and what is noted between them.
-std::optional<ops::RowsWork> LaneReader::TakeReady() {
+std::optional<ops::FoundWork> LaneReader::TakeReady() {
   std::vector<Item> items;
   absl::Status error;
   for (Item& item : std::exchange(ready_, {})) {

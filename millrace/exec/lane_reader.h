@@ -44,7 +44,7 @@ class LaneReader final : public ops::FindingReader {
 
   absl::Status Fetch() override;
   absl::StatusOr<bool> FetchNow() override;
-  absl::StatusOr<std::optional<ops::RowsWork>> Find() override;
+  absl::StatusOr<std::optional<ops::FoundWork>> Find() override;
 
  private:
   class Pushes;
@@ -56,7 +56,7 @@ class LaneReader final : public ops::FindingReader {
   absl::Status FinishOperators(bool is_last);
   absl::Status PushJoining();
   void Collect();
-  std::optional<ops::RowsWork> TakeReady();
+  std::optional<ops::FoundWork> TakeReady();
 
   const LaneRun run_;
   const ops::Library& library_;

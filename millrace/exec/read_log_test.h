@@ -79,17 +79,17 @@ inline ReadLog LogNext(ops::Reader& reader) {
 // Reads with Find, all work done only after all was found, as by other threads.
 inline ReadLog LogFind(ops::Reader& reader) {
   ReadLog log;
-  std::vector<ops::RowsWork> found;
+  std::vector<ops::FoundWork> found;
   absl::Status status;
   while (status.ok()) {
     status = reader.Fetch();
     if (!status.ok()) break;
-    absl::StatusOr<std::optional<ops::RowsWork>> work = reader.Find();
+    absl::StatusOr<std::optional<ops::FoundWork>> work = reader.Find();
     status = work.status();
     if (!status.ok() || !*work) break;
     found.push_back(**std::move(work));
   }
-  for (ops::RowsWork& work : found) {
+  for (ops::FoundWork& work : found) {
     const absl::Status made = std::move(work)(log);
     if (made.ok()) continue;
     log.Fail(made);

@@ -76,20 +76,22 @@ void ReadStage::OpenSlots() {
   }
 }
 
-// What was found is still warm: it goes first.
+// What was found is still warm, and then what was fetched: they go first.
 bool ReadStage::Claim(const Memory& memory, bool first, Task& task) {
-  return ClaimPiece(memory, first, task) ||
-         ClaimSlot(Slot::State::kWantsFind, memory, first, task);
+  return ClaimPiece(Piece::State::kUnmade, memory, first, task) ||
+         ClaimSlot(Slot::State::kWantsFind, memory, first, task) ||
+         ClaimAhead(true, memory, first, task);
 }
 
 bool ReadStage::ClaimFetch(const Memory& memory, bool first, Task& task) {
-  return ClaimSlot(Slot::State::kWantsFetch, memory, first, task);
+  task.reading.waits = ClaimPiece(Piece::State::kUnfetched, memory, first, task) ||
+                       ClaimSlot(Slot::State::kWantsFetch, memory, first, task) ||
+                       ClaimAhead(false, memory, first, task);
+  return task.reading.waits;
 }
 
-bool ReadStage::HasMemory(const Memory& memory, bool first, const Slot& slot,
-                          Task& task) const {
+bool ReadStage::HasMemory(const Memory& memory, bool is_first, Task& task) const {
   task.reserved_bytes = static_cast<int64_t>(work_.bytes_per_task.value());
-  const bool is_first = first && &slot == &slots_.front();
   // Reading ahead leaves memory for what is done with the rows.
   const int64_t left_over = memory.budget_bytes() / (is_first ? 4 : 2);
   return memory.HasRoom(task.reserved_bytes + left_over, is_first);
@@ -98,45 +100,79 @@ bool ReadStage::HasMemory(const Memory& memory, bool first, const Slot& slot,
 bool ReadStage::ClaimSlot(Slot::State wanted, const Memory& memory, bool first,
                           Task& task) {
   for (Slot& slot : slots_) {
-    if (slot.state != wanted || !HasRoomFor(slot)) continue;
-    if (!HasMemory(memory, first, slot, task)) continue;
+    if (slot.state != wanted || !slot.has_next() || !HasRoomFor(slot)) continue;
+    const bool is_first = first && &slot == &slots_.front();
+    if (!HasMemory(memory, is_first, task)) continue;
     slot.state = Slot::State::kBusy;
     task.ticket = slot.ticket;
-    task.reading = {.reader = std::move(slot.reader),
-                    .fetches = wanted == Slot::State::kWantsFetch,
-                    .fetched = slot.fetched,
-                    .at_hand = slot.at_hand};
+    task.reading.reader = std::move(slot.reader);
+    task.reading.fetched = slot.fetched;
+    task.reading.at_hand = slot.at_hand;
+    task.reading.aheads_wanted = is_first ? work_.readers : 0;
     return true;
   }
   return false;
 }
 
-bool ReadStage::ClaimPiece(const Memory& memory, bool first, Task& task) {
+bool ReadStage::ClaimPiece(Piece::State wanted, const Memory& memory, bool first,
+                           Task& task) {
   for (Slot& slot : slots_) {
-    const auto unmade =
-        std::ranges::find(slot.pieces, Piece::State::kUnmade, &Piece::state);
-    if (unmade == slot.pieces.end() || !HasMemory(memory, first, slot, task)) continue;
-    unmade->state = Piece::State::kBusy;
+    const auto found = std::ranges::find(slot.pieces, wanted, &Piece::state);
+    if (found == slot.pieces.end()) continue;
+    if (!HasMemory(memory, first && &slot == &slots_.front(), task)) continue;
+    found->state = Piece::State::kBusy;
     task.ticket = slot.ticket;
-    task.reading.work = std::move(unmade->work);
-    task.reading.piece = slot.first_piece + (unmade - slot.pieces.begin());
+    task.reading.work = std::move(found->work);
+    task.reading.number = slot.first_piece + (found - slot.pieces.begin());
+    return true;
+  }
+  return false;
+}
+
+bool ReadStage::ClaimAhead(bool at_hand, const Memory& memory, bool first, Task& task) {
+  for (Slot& slot : slots_) {
+    if (slot.at_hand != at_hand) continue;
+    const auto wanted =
+        std::ranges::find(slot.aheads, Ahead::State::kWanted, &Ahead::state);
+    if (wanted == slot.aheads.end()) continue;
+    // What the delivered lane waits for, or what may be of use later.
+    const bool is_next = &slot == &slots_.front() && wanted == slot.aheads.begin();
+    if (!HasMemory(memory, first && is_next, task)) continue;
+    wanted->state = Ahead::State::kBusy;
+    task.ticket = slot.ticket;
+    task.reading.ahead = wanted->fetch;
+    task.reading.number = slot.first_ahead + (wanted - slot.aheads.begin());
     return true;
   }
   return false;
 }
 
 bool ReadStage::HasWork() const {
-  const auto has_unmade = [](const Slot& slot) {
-    return std::ranges::count(slot.pieces, Piece::State::kUnmade, &Piece::state) > 0;
-  };
-  return HasSlot(Slot::State::kWantsFind) || std::ranges::any_of(slots_, has_unmade);
+  return HasSlot(Slot::State::kWantsFind) || HasAhead(true) ||
+         HasPiece(Piece::State::kUnmade);
 }
 
-bool ReadStage::HasFetch() const { return HasSlot(Slot::State::kWantsFetch); }
+bool ReadStage::HasFetch() const {
+  return HasSlot(Slot::State::kWantsFetch) || HasAhead(false) ||
+         HasPiece(Piece::State::kUnfetched);
+}
+
+bool ReadStage::HasPiece(Piece::State wanted) const {
+  return std::ranges::any_of(slots_, [&](const Slot& slot) {
+    return std::ranges::count(slot.pieces, wanted, &Piece::state) > 0;
+  });
+}
 
 bool ReadStage::HasSlot(Slot::State wanted) const {
   return std::ranges::any_of(slots_, [&](const Slot& slot) {
-    return slot.state == wanted && HasRoomFor(slot);
+    return slot.state == wanted && slot.has_next() && HasRoomFor(slot);
+  });
+}
+
+bool ReadStage::HasAhead(bool at_hand) const {
+  return std::ranges::any_of(slots_, [&](const Slot& slot) {
+    return slot.at_hand == at_hand &&
+           std::ranges::count(slot.aheads, Ahead::State::kWanted, &Ahead::state) > 0;
   });
 }
 
@@ -150,7 +186,7 @@ void ReadStage::Run(Task& task, int /*thread*/) {
   const int64_t start = meters_.Now();
   absl::Status status = Work(task);
   const int64_t taken = meters_.Now() - start;
-  if (task.reading.fetches) {
+  if (task.reading.waits) {
     meters_.AddFetching(taken);
   } else {
     meters_.AddTime(0, taken);
@@ -162,24 +198,48 @@ void ReadStage::Run(Task& task, int /*thread*/) {
 
 absl::Status ReadStage::Work(Task& task) {
   ReadTask& reading = task.reading;
-  if (reading.piece >= 0) {
-    Notes notes(*this, task);
-    return std::exchange(reading.work, nullptr)(notes);
+  if (reading.ahead != nullptr) {
+    reading.at_hand = reading.ahead->FetchNow();
+    if (reading.waits && !reading.at_hand) reading.ahead->Fetch();
+    return absl::OkStatus();
   }
+  if (reading.number >= 0) return Make(task);
   if (reading.reader == nullptr) {
     reading.reader = TRY(ops::OpenAll(work_.source, parts_[task.ticket], work_.pool));
   }
-  if (!work_.source.waits()) return Compute(task);
+  return work_.source.waits() ? Read(reading, task) : Compute(task);
+}
+
+// Makes blocks of what was found, unless it must be waited for; who waited leaves the
+// rest to others.
+absl::Status ReadStage::Make(Task& task) {
+  ReadTask& reading = task.reading;
+  reading.fetched = reading.work.FetchNow();
+  if (reading.waits) reading.work.Fetch();
+  if (reading.waits || !reading.fetched) return absl::OkStatus();
+  Notes notes(*this, task);
+  return std::exchange(reading.work, {})(notes);
+}
+
+absl::Status ReadStage::Read(ReadTask& reading, Task& task) {
   if (!reading.fetched) {
-    reading.at_hand = TRY(reading.reader->FetchNow());
-    if (reading.fetches && !reading.at_hand) TRY(reading.reader->Fetch());
-    reading.fetched = reading.fetches || reading.at_hand;
+    const bool was_ahead = reading.reader->ahead() > 0;
+    const bool at_hand = TRY(reading.reader->FetchNow());
+    if (!was_ahead) reading.at_hand = at_hand;
+    if (reading.waits && !at_hand) TRY(reading.reader->Fetch());
+    reading.fetched = reading.waits || at_hand;
   }
-  return reading.fetches || !reading.fetched ? absl::OkStatus() : Find(task);
+  if (!reading.waits && reading.fetched) TRY(Find(task));
+  while (!task.done && reading.reader->ahead() < reading.aheads_wanted) {
+    std::shared_ptr<ops::FetchAhead> ahead = reading.reader->Ahead();
+    if (ahead == nullptr) break;
+    reading.aheads.push_back(std::move(ahead));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ReadStage::Find(Task& task) {
-  std::optional<ops::RowsWork> work = TRY(task.reading.reader->Find());
+  std::optional<ops::FoundWork> work = TRY(task.reading.reader->Find());
   task.reading.fetched = false;
   task.done = !work.has_value();
   if (work) task.reading.work = *std::move(work);
@@ -208,8 +268,12 @@ void ReadStage::Complete(Task task) {
   int64_t bytes = 0;
   for (const Item& item : task.out) bytes += item.bytes;
   if (bytes > 0) work_.bytes_per_task.Add(static_cast<double>(bytes));
+  if (task.reading.ahead != nullptr) {
+    CompleteAhead(task);
+    return;
+  }
   Slot& slot = slots_[task.ticket - slots_.front().ticket];
-  if (task.reading.piece >= 0) {
+  if (task.reading.number >= 0) {
     CompletePiece(std::move(task), slot);
   } else {
     CompleteSlot(std::move(task), slot);
@@ -217,9 +281,25 @@ void ReadStage::Complete(Task task) {
   Flush();
 }
 
+// The part may have come to its end without it.
+void ReadStage::CompleteAhead(const Task& task) {
+  if (slots_.empty() || task.ticket < slots_.front().ticket) return;
+  Slot& slot = slots_[task.ticket - slots_.front().ticket];
+  if (slot.state == Slot::State::kEnded) return;
+  const bool there = task.reading.waits || task.reading.at_hand;
+  slot.aheads[task.reading.number - slot.first_ahead].state =
+      there ? Ahead::State::kThere : Ahead::State::kWanted;
+  slot.at_hand = task.reading.at_hand;
+}
+
 void ReadStage::CompletePiece(Task task, Slot& slot) {
-  Piece& piece = slot.pieces[task.reading.piece - slot.first_piece];
-  piece.state = Piece::State::kMade;
+  ReadTask& reading = task.reading;
+  Piece& piece = slot.pieces[reading.number - slot.first_piece];
+  const bool made = reading.work.make == nullptr;
+  piece.state = made            ? Piece::State::kMade
+                : reading.waits ? Piece::State::kUnmade
+                                : Piece::State::kUnfetched;
+  piece.work = std::move(reading.work);
   piece.items = std::move(task.out);
 }
 
@@ -228,11 +308,16 @@ void ReadStage::CompleteSlot(Task task, Slot& slot) {
   ReadTask& reading = task.reading;
   slot.fetched = reading.fetched;
   slot.at_hand = reading.at_hand;
-  slot.state =
-      slot.fetched || slot.at_hand ? Slot::State::kWantsFind : Slot::State::kWantsFetch;
+  for (std::shared_ptr<ops::FetchAhead>& ahead : reading.aheads) {
+    slot.aheads.push_back({.fetch = std::move(ahead)});
+  }
+  const int64_t left = task.done ? 0 : reading.reader->ahead();
+  for (; std::ssize(slot.aheads) > left; ++slot.first_ahead) slot.aheads.pop_front();
+  const bool waits = !slot.fetched && !slot.at_hand && slot.aheads.empty();
+  slot.state = waits ? Slot::State::kWantsFetch : Slot::State::kWantsFind;
   if (task.done) slot.state = Slot::State::kEnded;
   if (!task.done) slot.reader = std::move(reading.reader);
-  if (reading.work != nullptr) {
+  if (reading.work.make != nullptr) {
     slot.pieces.push_back(
         {.state = Piece::State::kUnmade, .work = std::move(reading.work)});
   }

@@ -6,6 +6,7 @@
 //
 //   fetch ──► find ──► [ unmade | made | unmade ] ──► next stage, in order
 //     └─ I/O, or at hand   └─ make: any thread, any of them
+//   fetch ahead: any thread, any of the stretches behind; of the part that is delivered
 #pragma once
 
 #include <cstddef>
@@ -64,11 +65,20 @@ class ReadStage final : public StageRun {
 
   // A block that waits for earlier ones, or to be made.
   struct Piece {
-    enum class State : uint8_t { kUnmade, kBusy, kMade };
+    // To wait for, to be made, ...
+    enum class State : uint8_t { kUnfetched, kUnmade, kBusy, kMade };
 
     State state = State::kMade;
     std::vector<Item> items = {};  // Once made, if it has any rows.
-    ops::RowsWork work = nullptr;  // While unmade.
+    ops::FoundWork work = {};      // While unmade.
+  };
+
+  // What is on its way in before it is asked for.
+  struct Ahead {
+    enum class State : uint8_t { kWanted, kBusy, kThere };
+
+    std::shared_ptr<ops::FetchAhead> fetch;
+    State state = State::kWanted;
   };
 
   // A part being read.
@@ -82,20 +92,33 @@ class ReadStage final : public StageRun {
     std::unique_ptr<ops::Reader> reader;  // Once opened; with its task while busy.
     std::deque<Piece> pieces = {};
     int64_t first_piece = 0;  // How many have gone on.
+    std::deque<Ahead> aheads = {};
+    int64_t first_ahead = 0;  // How many were used.
+
+    // Whether the reader can go on.
+    bool has_next() const {
+      return aheads.empty() || aheads.front().state == Ahead::State::kThere;
+    }
   };
 
   bool HasSlot(Slot::State wanted) const;
+  bool HasPiece(Piece::State wanted) const;
   bool HasRoomFor(const Slot& slot) const;
   bool ClaimSlot(Slot::State wanted, const Memory& memory, bool first, Task& task);
-  bool ClaimPiece(const Memory& memory, bool first, Task& task);
-  bool HasMemory(const Memory& memory, bool first, const Slot& slot, Task& task) const;
+  bool ClaimPiece(Piece::State wanted, const Memory& memory, bool first, Task& task);
+  bool ClaimAhead(bool at_hand, const Memory& memory, bool first, Task& task);
+  bool HasAhead(bool at_hand) const;
+  bool HasMemory(const Memory& memory, bool is_first, Task& task) const;
   void OpenSlots();
   absl::Status Work(Task& task);
+  absl::Status Read(ReadTask& reading, Task& task);
   absl::Status Find(Task& task);
+  absl::Status Make(Task& task);
   absl::Status Compute(Task& task);
   absl::Status Named(const absl::Status& status) const;
   void CompletePiece(Task task, Slot& slot);
   void CompleteSlot(Task task, Slot& slot);
+  void CompleteAhead(const Task& task);
   void Flush();
   void FlushPieces(Slot& slot);
 

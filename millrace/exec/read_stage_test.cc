@@ -1,6 +1,9 @@
 #include "millrace/exec/read_stage.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <deque>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -33,6 +36,18 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+// Something that takes waiting, or not.
+class Awaited final : public ops::FetchAhead {
+ public:
+  explicit Awaited(bool at_hand) : there(at_hand) {}
+
+  void Fetch() override { there = true; }
+
+  bool FetchNow() override { return there; }
+
+  bool there;
+};
 
 // Numbers, two to a block, each block to be fetched first; number 13 cannot be read,
 // those below `at_hand` take no waiting, and number 30 is wrong.
@@ -70,14 +85,77 @@ class NumberReader final : public ops::Reader {
   bool fetched_ = false;
 };
 
+// Numbers, one to a block, each fetched ahead, or when it was found; all of it takes
+// waiting, or nothing does.
+class EagerReader final : public ops::Reader {
+ public:
+  struct Ways {
+    bool at_hand = false;
+    bool ahead = true;
+    int64_t beyond = 0;  // Fetched ahead, behind the end.
+  };
+
+  EagerReader(const lanes::RowRange& rows, const Ways& ways)
+      : rows_(rows), ways_(ways), next_ahead_(rows.begin) {}
+
+  absl::Status Fetch() override { return Take(); }
+
+  absl::StatusOr<bool> FetchNow() override {
+    if (ahead() == 0 && !ways_.at_hand) return false;
+    TRY(Take());
+    return true;
+  }
+
+  std::shared_ptr<ops::FetchAhead> Ahead() override {
+    if (!ways_.ahead || next_ahead_ >= rows_.end + ways_.beyond) return nullptr;
+    ++next_ahead_;
+    ahead_.push_back(std::make_shared<Awaited>(ways_.at_hand));
+    return ahead_.back();
+  }
+
+  int64_t ahead() const override { return std::ssize(ahead_); }
+
+  absl::StatusOr<std::optional<core::Block>> Next(ops::BadRows&) override {
+    return absl::InternalError("not asked for");
+  }
+
+  absl::StatusOr<std::optional<ops::FoundWork>> Find() override {
+    if (rows_.begin == rows_.end) return std::nullopt;
+    const int64_t number = rows_.begin++;
+    next_ahead_ = std::max(next_ahead_, rows_.begin);
+    auto late = std::make_shared<Awaited>(ways_.ahead || ways_.at_hand);
+    ops::FoundWork work = [number, late](ops::RowsSink& sink) {
+      CHECK(late->there) << "made before it was fetched";
+      return sink.Give(ops::Numbers(number, number + 1));
+    };
+    work.wanted = {late};
+    return work;
+  }
+
+ private:
+  absl::Status Take() {
+    if (ahead_.empty()) return absl::OkStatus();
+    CHECK(ahead_.front()->there) << "taken before it was there";
+    ahead_.pop_front();
+    return absl::OkStatus();
+  }
+
+  lanes::RowRange rows_;
+  const Ways ways_;
+  int64_t next_ahead_;
+  std::deque<std::shared_ptr<Awaited>> ahead_;
+};
+
 class NumberSource final : public ops::Source {
  public:
   int64_t at_hand = 0;
+  std::optional<EagerReader::Ways> eager = {};
 
   absl::StatusOr<lanes::Manifest> List() override { return lanes::Manifest{}; }
 
   absl::StatusOr<std::unique_ptr<ops::Reader>> Open(
       const lanes::RowRange& rows) const override {
+    if (eager) return std::make_unique<EagerReader>(rows, *eager);
     return std::make_unique<NumberReader>(rows, at_hand);
   }
 };
@@ -183,7 +261,7 @@ TEST_F(ReadStageTest, BlocksAreMadeWhileTheReaderGoesOn) {
     Finish(*stage, find);
     making.emplace_back();
     ASSERT_TRUE(stage->Claim(memory_, true, making.back()));
-    EXPECT_EQ(making.back().reading.piece, i);
+    EXPECT_EQ(making.back().reading.number, i);
   }
   Finish(*stage, making[1]);
   EXPECT_THAT(out_.values(), ElementsAre());  // It waits for the one before.
@@ -205,6 +283,69 @@ TEST_F(ReadStageTest, FindsNoMoreThanThereAreReadersForWhileNothingIsMade) {
   }
   EXPECT_FALSE(stage->HasWork());
   EXPECT_FALSE(stage->Claim(memory_, true, making[2]));
+}
+
+TEST_F(ReadStageTest, WhatIsFetchedAheadOrLateComesInOrder) {
+  for (const bool at_hand : {false, true}) {
+    for (const bool ahead : {false, true}) {
+      source_.eager = {.at_hand = at_hand, .ahead = ahead};
+      out_ = CollectedItems();
+      const auto stage = MakeStage({{0, 20, 29}, {0, 5, 8}});
+      RunAll(*stage);
+      EXPECT_THAT(out_.values(),
+                  ElementsAre(20, 21, 22, 23, 24, 25, 26, 27, 28, 5, 6, 7));
+      EXPECT_TRUE(out_.ended());
+    }
+  }
+}
+
+TEST_F(ReadStageTest, TheDeliveredPartIsFetchedAheadByAllThreads) {
+  source_.eager = {.at_hand = false, .ahead = true};
+  work_.readers = 3;
+  const auto stage = MakeStage({{0, 0, 100}, {0, 100, 200}});
+  Task opens;
+  ASSERT_TRUE(stage->ClaimFetch(memory_, true, opens));
+  Finish(*stage, opens);
+  std::vector<Task> fetches(5);
+  for (int i = 0; i < 4; ++i) {  // Three ahead, and the part behind.
+    EXPECT_TRUE(stage->ClaimFetch(memory_, true, fetches[i])) << i;
+  }
+  EXPECT_FALSE(stage->ClaimFetch(memory_, true, fetches[4]));
+  const auto number_of = [&](int i) { return fetches[i].reading.number; };
+  std::vector<int64_t> numbers = {number_of(0), number_of(1), number_of(2),
+                                  number_of(3)};
+  EXPECT_THAT(numbers, ::testing::UnorderedElementsAre(-1, 0, 1, 2));
+  for (int i = 3; i >= 0; --i) Finish(*stage, fetches[i]);
+  RunComputing(*stage);
+  EXPECT_THAT(out_.values(), ::testing::Contains(2));
+}
+
+TEST_F(ReadStageTest, APartMayEndWhileSomethingIsFetchedAhead) {
+  source_.eager = {.at_hand = false, .ahead = true, .beyond = 5};
+  work_.readers = 3;
+  for (const bool another : {false, true}) {
+    out_ = CollectedItems();
+    std::vector<lanes::RowRange> parts = {{0, 40, 41}};
+    if (another) parts.push_back({0, 50, 51});
+    const auto stage = MakeStage(parts);
+    Task task;
+    ASSERT_TRUE(stage->ClaimFetch(memory_, true, task));
+    Finish(*stage, task);
+    std::vector<Task> aheads(3);
+    for (Task& ahead : aheads) {
+      ASSERT_TRUE(stage->ClaimFetch(memory_, true, ahead));
+      if (ahead.reading.ahead == nullptr) {  // It opens the part behind.
+        Finish(*stage, ahead);
+        ASSERT_TRUE(stage->ClaimFetch(memory_, true, ahead));
+      }
+    }
+    for (int i : {0, 1}) Finish(*stage, aheads[i]);
+    RunComputing(*stage);
+    EXPECT_THAT(out_.values(), ::testing::Contains(40));
+    Finish(*stage, aheads[2]);  // Of a part that is no more.
+    RunAll(*stage);
+    EXPECT_TRUE(out_.ended());
+  }
 }
 
 TEST_F(ReadStageTest, ReadingAheadLeavesMemoryForTheWork) {

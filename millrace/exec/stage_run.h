@@ -55,15 +55,18 @@ int64_t RowsInBatch(const core::Block& batches);
 
 class StageRun;
 
-// What there is to do about one range of a source: to fetch, to find the next rows, or
-// to make a block of rows that were found.
+// What there is to do about one range of a source: to fetch, also ahead, to find the
+// next rows, or to make blocks of rows that were found.
 struct ReadTask {
   std::unique_ptr<ops::Reader> reader;  // Of fetching and finding, while they run.
-  bool fetches = false;                 // Waits for the disk, rather than computing.
+  bool waits = false;                   // For the disk, rather than computing.
   bool fetched = false;                 // Finding has what it needs.
   bool at_hand = false;                 // Nobody had to wait for that.
-  ops::RowsWork work = nullptr;         // What was found, or is to be made ...
-  int64_t piece = -1;                   // ... as this of the range's pieces.
+  int64_t aheads_wanted = 0;            // To be left ahead, at most, ...
+  std::vector<std::shared_ptr<ops::FetchAhead>> aheads = {};  // ... these of them new.
+  std::shared_ptr<ops::FetchAhead> ahead = nullptr;           // To be fetched ahead ...
+  ops::FoundWork work = {};  // ... or what was found, or is to be made ...
+  int64_t number = -1;       // ... as this of the range's pieces, or aheads.
 };
 
 // A piece of work for one thread.

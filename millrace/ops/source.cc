@@ -1,5 +1,6 @@
 #include "millrace/ops/source.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -38,7 +39,21 @@ class NotesBadRows final : public BadRows {
 
 }  // namespace
 
-absl::StatusOr<std::optional<RowsWork>> Reader::Find() {
+bool FoundWork::FetchNow() const {
+  return std::ranges::all_of(wanted,
+                             [](const auto& fetch) { return fetch->FetchNow(); });
+}
+
+void FoundWork::Fetch() const {
+  for (const std::shared_ptr<FetchAhead>& fetch : wanted) fetch->Fetch();
+}
+
+absl::Status FoundWork::operator()(RowsSink& sink) && {
+  Fetch();
+  return std::move(make)(sink);
+}
+
+absl::StatusOr<std::optional<FoundWork>> Reader::Find() {
   NotesBadRows bad;
   absl::StatusOr<std::optional<core::Block>> next = Next(bad);
   if (bad.rows.empty() && !TRY(next)) return std::nullopt;
@@ -77,7 +92,7 @@ class FindingReader::Kept final : public RowsSink {
 
 absl::StatusOr<std::optional<core::Block>> FindingReader::Next(BadRows& bad_rows) {
   if (kept_.empty()) {
-    std::optional<RowsWork> work = TRY(Find());
+    std::optional<FoundWork> work = TRY(Find());
     if (!work) return std::nullopt;
     Kept kept(this);
     absl::Status status = (*std::move(work))(kept);

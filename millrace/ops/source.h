@@ -6,6 +6,7 @@
 //
 //   List ──► Open(range) ──► Fetch, Next, Fetch, Next, … nothing: the end
 //             └─ any thread    └─ waits for the disk; Next and FetchNow never do
+//                            Ahead, Ahead, … ──► fetched by any thread, in any order
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -48,8 +51,40 @@ class RowsSink : public BadRows {
   virtual absl::Status Give(core::Block block) = 0;
 };
 
-// Makes blocks of rows that were found: once, on any thread.
-using RowsWork = absl::AnyInvocable<absl::Status(RowsSink&) &&>;
+// Something on its way into memory before its reader asks for it. Done once, by any
+// thread, one at a time; what goes wrong is told by the reader when it comes to it.
+class FetchAhead {
+ public:
+  virtual ~FetchAhead() = default;
+
+  virtual void Fetch() = 0;
+
+  // Does as much of that as takes no waiting; tells whether it was all.
+  virtual bool FetchNow() = 0;
+};
+
+// Rows that were found: what is still to be fetched of them, and what makes blocks of
+// them then. Done once, on any thread.
+struct FoundWork {
+  std::vector<std::shared_ptr<FetchAhead>> wanted = {};
+  absl::AnyInvocable<absl::Status(RowsSink&) &&> make = nullptr;
+
+  FoundWork() = default;
+
+  template <typename Make>
+    requires std::is_invocable_r_v<absl::Status, Make, RowsSink&>
+  FoundWork(Make make_rows)  // NOLINT(google-explicit-constructor): a work like any.
+      : make(std::move(make_rows)) {}
+
+  // Fetches what takes no waiting; tells whether that was all.
+  bool FetchNow() const;
+
+  // Waits for the rest of it.
+  void Fetch() const;
+
+  // Gives the rows, and waits for them where that was not done.
+  absl::Status operator()(RowsSink& sink) &&;
+};
 
 class Reader {
  public:
@@ -62,6 +97,14 @@ class Reader {
   // Does what Fetch does if that takes no waiting; else gives false, and Fetch is due.
   virtual absl::StatusOr<bool> FetchNow() { return false; }
 
+  // Gives what is to be fetched behind all that was given before, while this goes on;
+  // null where there is nothing more, or nobody knows yet. Fetch and FetchNow take
+  // these up, in order, at most one a call, and want the first one left to be done.
+  virtual std::shared_ptr<FetchAhead> Ahead() { return nullptr; }
+
+  // How many of these were not taken up yet.
+  virtual int64_t ahead() const { return 0; }
+
   // Gives the next rows; nothing at the end of the range. A block without rows says
   // that it takes another Fetch. Asks what is to become of rows that are wrong, each
   // after the rows before it were given.
@@ -70,14 +113,14 @@ class Reader {
 
   // The same in two parts: finds the next rows, and gives what makes blocks of them,
   // which may run while this goes on to the rows behind.
-  virtual absl::StatusOr<std::optional<RowsWork>> Find();
+  virtual absl::StatusOr<std::optional<FoundWork>> Find();
 };
 
 // A reader that finds rows; Next is made of that.
 class FindingReader : public Reader {
  public:
   absl::StatusOr<std::optional<core::Block>> Next(BadRows& bad_rows) override;
-  absl::StatusOr<std::optional<RowsWork>> Find() override = 0;
+  absl::StatusOr<std::optional<FoundWork>> Find() override = 0;
 
  private:
   class Kept;

@@ -51,7 +51,7 @@ class ScriptFinder final : public FindingReader {
  public:
   explicit ScriptFinder(std::deque<Script> scripts) : scripts_(std::move(scripts)) {}
 
-  absl::StatusOr<std::optional<RowsWork>> Find() override {
+  absl::StatusOr<std::optional<FoundWork>> Find() override {
     if (scripts_.empty()) return std::nullopt;
     Script script = std::move(scripts_.front());
     scripts_.pop_front();
@@ -118,7 +118,7 @@ std::vector<std::string> NextAll(Reader& reader) {
 std::vector<std::string> FindAll(Reader& reader) {
   Log log;
   while (true) {
-    absl::StatusOr<std::optional<RowsWork>> work = reader.Find();
+    absl::StatusOr<std::optional<FoundWork>> work = reader.Find();
     if (work.ok() && !*work) return log.events;
     const absl::Status status = work.ok() ? (**std::move(work))(log) : work.status();
     if (status.ok()) continue;
@@ -168,8 +168,8 @@ TEST(SourceTest, FindTellsRowsThatAreWrongBeforeAnError) {
 // What was found stays right while the reader goes on, and when it is gone.
 TEST(SourceTest, WhatWasFoundOutlivesTheReader) {
   auto reader = std::make_unique<ScriptReader>(std::deque<Script>{{"1"}, {"2"}});
-  RowsWork first = **reader->Find();
-  RowsWork second = **reader->Find();
+  FoundWork first = **reader->Find();
+  FoundWork second = **reader->Find();
   reader = nullptr;
   Log log;
   ASSERT_THAT(std::move(second)(log), base::IsOk());

@@ -42,15 +42,10 @@ class Blob {
   virtual absl::StatusOr<int64_t> Read(int64_t offset,
                                        absl::Span<std::byte> room) const = 0;
 
-  // The same into two rooms, the second from where the first ends, in one go.
-  virtual absl::StatusOr<int64_t> Read(int64_t offset, absl::Span<std::byte> first,
-                                       absl::Span<std::byte> second) const = 0;
-
   // The same as far as it takes no waiting: gives less, or nothing, where the rest
   // would have to be waited for.
   virtual absl::StatusOr<int64_t> ReadNow(int64_t /*offset*/,
-                                          absl::Span<std::byte> /*first*/,
-                                          absl::Span<std::byte> /*second*/) const {
+                                          absl::Span<std::byte> /*room*/) const {
     return 0;
   }
 };

@@ -66,12 +66,6 @@ class FailingStore final : public BlobStore {
       return below_->Read(offset, room);
     }
 
-    absl::StatusOr<int64_t> Read(int64_t offset, absl::Span<std::byte> first,
-                                 absl::Span<std::byte> second) const override {
-      TRY(store_.Call());
-      return below_->Read(offset, first, second);
-    }
-
    private:
     const FailingStore& store_;
     const std::unique_ptr<Blob> below_;

@@ -104,49 +104,33 @@ class LocalBlob final : public Blob {
 
   absl::StatusOr<int64_t> Read(int64_t offset,
                                absl::Span<std::byte> room) const override {
-    return Read(offset, room, {});
-  }
-
-  absl::StatusOr<int64_t> Read(int64_t offset, absl::Span<std::byte> first,
-                               absl::Span<std::byte> second) const override {
     CHECK_GE(offset, 0);
-    const size_t wanted = first.size() + second.size();
     size_t done = 0;
-    while (done < wanted) {
-      const auto rooms = Rest(first, second, done);
-      const ssize_t got =
-          preadv(*descriptor_, rooms.data(), 2, offset + static_cast<int64_t>(done));
+    while (done < room.size()) {
+      const ssize_t got = pread(*descriptor_, room.data() + done, room.size() - done,
+                                offset + static_cast<int64_t>(done));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return Failed("cannot read file", info_.path, errno);
       if (got == 0) break;
       done += static_cast<size_t>(got);
     }
     const auto end = offset + static_cast<int64_t>(done);
-    if (done < wanted && end < info_.bytes) return Shorter(end);
+    if (done < room.size() && end < info_.bytes) return Shorter(end);
     return static_cast<int64_t>(done);
   }
 
   // What is wrong with the file, or that its system cannot tell whether it would wait,
   // is found out by Read.
-  absl::StatusOr<int64_t> ReadNow(int64_t offset, absl::Span<std::byte> first,
-                                  absl::Span<std::byte> second) const override {
+  absl::StatusOr<int64_t> ReadNow(int64_t offset,
+                                  absl::Span<std::byte> room) const override {
     CHECK_GE(offset, 0);
-    const auto rooms = Rest(first, second, 0);
-    const ssize_t got = preadv2(*descriptor_, rooms.data(), 2, offset, RWF_NOWAIT);
+    // NOLINTNEXTLINE(misc-include-cleaner): of <sys/uio.h>.
+    const iovec place = {room.data(), room.size()};
+    const ssize_t got = preadv2(*descriptor_, &place, 1, offset, RWF_NOWAIT);
     return std::max<int64_t>(got, 0);
   }
 
  private:
-  // What is left of two rooms when `done` bytes are filled.
-  // NOLINTNEXTLINE(misc-include-cleaner): of <sys/uio.h>.
-  static std::array<iovec, 2> Rest(absl::Span<std::byte> first,
-                                   absl::Span<std::byte> second, size_t done) {
-    const size_t in_first = std::min(done, first.size());
-    first.remove_prefix(in_first);
-    second.remove_prefix(done - in_first);
-    return {iovec{first.data(), first.size()}, iovec{second.data(), second.size()}};
-  }
-
   absl::Status Shorter(int64_t end) const {
     return absl::FailedPreconditionError(base::StrCat(
         "file became shorter while it was read: ", info_.path, " ends at byte ", end,

@@ -97,38 +97,31 @@ TEST_F(LocalFilesTest, ReadsAnyRange) {
   const BlobInfo info = *files_.Find(folder_.Write("a", "0123456789"));
   EXPECT_EQ(info.bytes, 10);
   const std::unique_ptr<Blob> blob = *files_.Open(info);
-  const auto read = [&](int64_t offset, size_t first, size_t second) {
-    std::string one(first, '_');
-    std::string two(second, '_');
-    const auto room = [](std::string& text) {
-      return absl::Span<std::byte>(reinterpret_cast<std::byte*>(text.data()),
-                                   text.size());
-    };
-    const int64_t got = *blob->Read(offset, room(one), room(two));
-    return std::to_string(got) + " " + one + " " + two;
+  const auto read = [&](int64_t offset, size_t size) {
+    std::string room(size, '_');
+    const int64_t got = *blob->Read(
+        offset,
+        absl::Span<std::byte>(reinterpret_cast<std::byte*>(room.data()), room.size()));
+    return std::to_string(got) + " " + room;
   };
-  EXPECT_EQ(read(2, 3, 0), "3 234 ");
-  EXPECT_EQ(read(2, 3, 4), "7 234 5678");
-  EXPECT_EQ(read(8, 3, 2), "2 89_ __");
-  EXPECT_EQ(read(8, 1, 3), "2 8 9__");
-  EXPECT_EQ(read(10, 2, 0), "0 __ ");
-  EXPECT_EQ(read(1000, 2, 0), "0 __ ");
-  EXPECT_EQ(read(0, 0, 0), "0  ");
+  EXPECT_EQ(read(2, 3), "3 234");
+  EXPECT_EQ(read(8, 3), "2 89_");
+  EXPECT_EQ(read(10, 2), "0 __");
+  EXPECT_EQ(read(1000, 2), "0 __");
+  EXPECT_EQ(read(0, 0), "0 ");
 }
 
 TEST_F(LocalFilesTest, ReadsWhatIsAtHandWithoutWaiting) {
   const std::unique_ptr<Blob> blob =
       *files_.Open(*files_.Find(folder_.Write("a", "0123456789")));
-  std::array<std::byte, 4> one = {};
-  std::array<std::byte, 16> two = {};
+  std::array<std::byte, 16> room = {};
   // Not every file system can tell; where it can, what was just written is at hand.
-  const int64_t got = *blob->ReadNow(2, absl::MakeSpan(one), absl::MakeSpan(two));
+  const int64_t got = *blob->ReadNow(2, absl::MakeSpan(room));
   ASSERT_THAT(got, AnyOf(0, 8));
   if (got > 0) {
-    EXPECT_EQ(std::memcmp(one.data(), "2345", 4), 0);
-    EXPECT_EQ(std::memcmp(two.data(), "6789", 4), 0);
+    EXPECT_EQ(std::memcmp(room.data(), "23456789", 8), 0);
   }
-  EXPECT_EQ(*blob->ReadNow(10, absl::MakeSpan(one), {}), 0);
+  EXPECT_EQ(*blob->ReadNow(10, absl::MakeSpan(room)), 0);
 }
 
 TEST_F(LocalFilesTest, ReadsFromManyThreadsAtOnce) {

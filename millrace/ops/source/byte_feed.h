@@ -1,15 +1,18 @@
 // Brings in the content of a file, piece by piece, decompressed where it is compressed.
 // What was brought in and not yet used is the window. Readers look for rows in it, pass
-// over bytes, ask for more, or have long content written straight to its own place.
-// Two halves, as readers have: Fetch waits for the disk, all else is memory. Holds one
-// window and, of a compressed file, one piece of it. Single-threaded.
+// over bytes, ask for more, or have long content set apart. Two halves, as readers
+// have: Fetch waits for the disk, all else is memory. Stretches of the file may be
+// fetched ahead, by others. Holds one window, what was fetched ahead and, of a
+// compressed file, one piece of it. Single-threaded.
 //
-//   Fetch ──► [read]                   ┐ plain: straight into the window, or the place
-//   Unfold ──► window, place ──► rows  ┘ of long content; compressed: via a piece
+//   Fetch ──► [read]  ┐ plain: into the window; compressed: into a piece
+//   Unfold ──► window ┘ plain: nothing to do
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <iterator>
 #include <memory>
 #include <string_view>
 
@@ -20,6 +23,8 @@
 #include "millrace/codec/decompress.h"
 #include "millrace/core/buffer.h"
 #include "millrace/core/pool.h"
+#include "millrace/ops/source.h"
+#include "millrace/ops/source/stretch.h"
 #include "millrace/storage/blob_store.h"
 
 namespace millrace::ops {
@@ -28,6 +33,13 @@ struct FeedOptions {
   int64_t begin = 0;  // The part of the file to read; of a compressed one, all.
   int64_t end = 0;
   int64_t window_bytes = 1 << 20;  // About as much is read at once.
+};
+
+// Long content in a room of its own, [begin, …) of it, that is yet to be fetched.
+struct SetApart {
+  core::Buffer room;
+  int64_t begin = 0;
+  std::shared_ptr<Stretch> rest;
 };
 
 class ByteFeed {
@@ -41,6 +53,11 @@ class ByteFeed {
 
   // Does as much of that as takes no waiting; tells whether it was all.
   absl::StatusOr<bool> FetchNow();
+
+  // The next stretch of the file, as Reader::Ahead says.
+  std::shared_ptr<FetchAhead> Ahead();
+
+  int64_t ahead() const { return std::ssize(ahead_); }
 
   // Makes what was read usable. DataLoss when it cannot be decompressed.
   absl::Status Unfold();
@@ -61,14 +78,14 @@ class ByteFeed {
   // Passes over bytes, in the window or behind it. DataLoss when there are fewer.
   absl::Status Pass(int64_t size);
 
+  // Passes over bytes that are to be fetched by themselves. DataLoss when there are
+  // fewer. Requires: can_set_apart(), not passing().
+  absl::StatusOr<SetApart> PassApart(int64_t size);
+
+  bool can_set_apart() const { return !compressed(); }
+
   // Tells whether there are so many bytes, as far as that is known: DataLoss when not.
   absl::Status CheckHas(int64_t size) const;
-
-  // Has the next `room.size()` bytes written there: what the window has at once, the
-  // rest by and by, while `filling()`. Requires: CheckHas, not filling() or passing().
-  absl::Status FillPlace(absl::Span<std::byte> room);
-
-  bool filling() const { return !place_.empty(); }
 
   // Bytes are being passed over that are not there yet: nothing else can be done.
   bool passing() const { return to_pass_ > 0; }
@@ -77,19 +94,26 @@ class ByteFeed {
   int64_t offset() const { return offset_; }
 
  private:
+  enum class Waiting : uint8_t { kAllowed, kNone };
+
   bool compressed() const { return unfold_ != nullptr; }
 
-  enum class Waiting : uint8_t { kAllowed, kNone };
+  // Where the bytes to read end, in the file.
+  int64_t read_end() const { return compressed() ? file_.bytes : options_.end; }
+
+  int64_t headroom() const { return compressed() ? 0 : options_.window_bytes / 64; }
 
   absl::StatusOr<bool> FetchPlain(Waiting waiting);
   absl::StatusOr<bool> FetchPiece(Waiting waiting);
-  absl::StatusOr<int64_t> Read(absl::Span<std::byte> first,
-                               absl::Span<std::byte> second, Waiting waiting);
+  absl::StatusOr<int64_t> Read(absl::Span<std::byte> room, Waiting waiting);
+  absl::StatusOr<std::shared_ptr<Stretch>> TakeAhead();
+  absl::Status TakeWindow(const Stretch& stretch);
   absl::Status MakeRoom();
   absl::Span<std::byte> RoomBehind();
   int64_t RoomWanted() const;
   absl::Status EndsEarly() const;
-  absl::Status TakeUnfolded(int64_t size);
+  bool expects_long() const;
+  void Add(int64_t size);
   void Drop(int64_t size);
 
   const storage::BlobStore& store_;
@@ -97,20 +121,19 @@ class ByteFeed {
   const FeedOptions options_;
   core::Pool& pool_;
   const std::unique_ptr<codec::Decompressor> unfold_;
-  std::unique_ptr<storage::Blob> blob_;
+  std::shared_ptr<const storage::Blob> blob_;
 
   core::Buffer room_;  // The window is [begin_, end_) of it.
   int64_t begin_ = 0;
   int64_t end_ = 0;
   int64_t offset_;
   int64_t wanted_ = 1;
-  absl::Span<std::byte> place_;  // What is left to fill of long content.
-  bool filled_place_ = false;    // The last bytes went there: expect more such.
-  int64_t to_pass_ = 0;          // Of compressed content, behind the window.
+  int64_t to_pass_ = 0;  // Behind the window.
+  int64_t since_long_;   // Bytes passed; at the beginning long content may come too.
 
-  int64_t read_;  // Where reading goes on in the file.
-  core::Buffer
-      piece_;  // Compressed bytes, of which [piece_begin_, piece_end_) are left.
+  int64_t read_;  // Where reading goes on in the file, behind all that is ahead.
+  std::deque<std::shared_ptr<Stretch>> ahead_;
+  core::Buffer piece_;  // Compressed: [piece_begin_, piece_end_) of it are left.
   int64_t piece_begin_ = 0;
   int64_t piece_end_ = 0;
   bool unfolded_all_ = false;

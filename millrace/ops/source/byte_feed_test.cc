@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 #include "millrace/codec/compress_test.h"
 #include "millrace/core/buffer.h"
 #include "millrace/core/pool.h"
+#include "millrace/ops/source.h"
 #include "millrace/storage/blob_store.h"
 #include "millrace/storage/local_files.h"
 #include "millrace/storage/samples_test.h"
@@ -96,22 +98,6 @@ TEST_P(ByteFeedTest, PassesOverBytesThatAreNotThereYet) {
   EXPECT_EQ(feed->offset(), 77'777);
 }
 
-TEST_P(ByteFeedTest, FillsPlacesFromTheWindowAndFromWhatFollows) {
-  const std::string content = storage::Noise(100'000);
-  const auto feed = Feed(content);
-  BringWindow(*feed, 100);
-  ASSERT_THAT(feed->Pass(50), IsOk());
-  for (const size_t size : {0U, 20U, 60'000U, 30'000U}) {
-    const int64_t begin = feed->offset();
-    std::vector<std::byte> place(size);
-    ASSERT_THAT(feed->FillPlace(absl::MakeSpan(place)), IsOk());
-    while (feed->filling()) Bring(*feed);
-    EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(place.data()), size),
-              content.substr(begin, size));
-  }
-  EXPECT_EQ(BringWindow(*feed, 9930), content.substr(90'070));
-}
-
 TEST_P(ByteFeedTest, SaysWhenTheFileEndsTooEarly) {
   const std::string content = storage::Noise(5000);
   {
@@ -121,8 +107,6 @@ TEST_P(ByteFeedTest, SaysWhenTheFileEndsTooEarly) {
     EXPECT_THAT(feed->CheckHas(5001),
                 StatusIs(kDataLoss, HasSubstr("in the middle of a row, at byte 5000")));
     EXPECT_THAT(feed->Pass(5001), StatusIs(kDataLoss));
-    std::vector<std::byte> place(6000);
-    EXPECT_THAT(feed->FillPlace(absl::MakeSpan(place)), StatusIs(kDataLoss));
   }
   const auto feed = Feed(content);  // Now before anything is known of its end.
   absl::Status status = feed->Pass(9000);
@@ -150,21 +134,13 @@ class StingyBlob final : public storage::Blob {
 
   absl::StatusOr<int64_t> Read(int64_t offset,
                                absl::Span<std::byte> room) const override {
-    return Read(offset, room, {});
-  }
-
-  absl::StatusOr<int64_t> Read(int64_t offset, absl::Span<std::byte> first,
-                               absl::Span<std::byte> second) const override {
     ++*waits_;
-    return blob_->Read(offset, first, second);
+    return blob_->Read(offset, room);
   }
 
-  absl::StatusOr<int64_t> ReadNow(int64_t offset, absl::Span<std::byte> first,
-                                  absl::Span<std::byte> second) const override {
-    const size_t all = first.size() + second.size();
-    const size_t some = base::Mix64(++calls_) % (all + 1);
-    const size_t in_first = std::min(some, first.size());
-    return blob_->Read(offset, first.first(in_first), second.first(some - in_first));
+  absl::StatusOr<int64_t> ReadNow(int64_t offset,
+                                  absl::Span<std::byte> room) const override {
+    return blob_->Read(offset, room.first(base::Mix64(++calls_) % (room.size() + 1)));
   }
 
  private:
@@ -216,20 +192,93 @@ TEST_P(ByteFeedTest, WhatIsNotAtHandIsWaitedForAndNothingIsLost) {
     ASSERT_THAT(feed->Unfold(), IsOk());
     read += feed->window();
     ASSERT_THAT(feed->Pass(std::ssize(feed->window())), IsOk());
-    if (turn % 3 > 0 || std::ssize(read) + 5000 > std::ssize(content)) continue;
-    std::vector<std::byte> place(5000);  // Also straight to where it stays.
-    ASSERT_THAT(feed->FillPlace(absl::MakeSpan(place)), IsOk());
-    while (feed->filling()) {
-      if (!*feed->FetchNow()) {
-        ASSERT_THAT(feed->Fetch(), IsOk());
-      }
-      ASSERT_THAT(feed->Unfold(), IsOk());
-    }
-    read.append(reinterpret_cast<const char*>(place.data()), place.size());
   }
   EXPECT_EQ(read, content);
   EXPECT_GT(at_hand, 0);
   EXPECT_GT(store.waits, 0);
+}
+
+// Stretches that are fetched ahead, in any order, are taken up in theirs.
+TEST_P(ByteFeedTest, WhatWasFetchedAheadIsTakenUpInOrder) {
+  const std::string content = storage::Noise(1'500'000);
+  const StingyStore store;
+  for (const int64_t window : {1000, 50'000}) {
+    const auto feed = Feed(content, window, store);
+    EXPECT_EQ(feed->Ahead(), nullptr);  // It is not open.
+    std::string read;
+    std::deque<std::shared_ptr<FetchAhead>> aheads;
+    for (uint64_t turn = 0; !feed->is_rest() || !feed->window().empty(); ++turn) {
+      const uint64_t draw = base::Mix64(turn);
+      while (feed->ahead() < static_cast<int64_t>(draw % 4)) {
+        std::shared_ptr<FetchAhead> ahead = feed->Ahead();
+        if (ahead == nullptr) break;
+        aheads.push_back(std::move(ahead));
+      }
+      if (!aheads.empty() && draw % 3 == 0) aheads.back()->Fetch();
+      if (!aheads.empty() && !aheads.front()->FetchNow()) aheads.front()->Fetch();
+      feed->Want(1 + static_cast<int64_t>(draw % 300));
+      ASSERT_THAT(feed->Fetch(), IsOk());
+      while (std::ssize(aheads) > feed->ahead()) aheads.pop_front();
+      ASSERT_THAT(feed->Unfold(), IsOk());
+      const size_t left = feed->is_rest() ? 0 : draw % 200;
+      const std::string_view window_now = feed->window();
+      const std::string_view part =
+          window_now.substr(0, window_now.size() - std::min(left, window_now.size()));
+      ASSERT_EQ(feed->offset(), std::ssize(read));
+      read += part;
+      ASSERT_THAT(feed->Pass(std::ssize(part)), IsOk());
+    }
+    EXPECT_EQ(read, content);
+  }
+}
+
+TEST_P(ByteFeedTest, PassesOverWhatWasFetchedAhead) {
+  const std::string content = storage::Noise(1'500'000);
+  const auto feed = Feed(content, 50'000);
+  BringWindow(*feed, 1);
+  ASSERT_THAT(feed->Pass(std::ssize(feed->window())), IsOk());
+  std::vector<std::shared_ptr<FetchAhead>> aheads;
+  while (aheads.size() < 2) {
+    if (std::shared_ptr<FetchAhead> ahead = feed->Ahead()) {
+      ahead->Fetch();
+      aheads.push_back(std::move(ahead));
+      continue;
+    }
+    BringWindow(*feed, 1);  // As long as long content might come.
+    ASSERT_THAT(feed->Pass(std::ssize(feed->window())), IsOk());
+  }
+  const int64_t to = 1'111'111;
+  ASSERT_THAT(feed->Pass(to - feed->offset()), IsOk());
+  while (feed->passing()) Bring(*feed);
+  EXPECT_EQ(BringWindow(*feed, 100).substr(0, 100), content.substr(to, 100));
+  EXPECT_EQ(feed->offset(), to);
+}
+
+TEST_P(ByteFeedTest, SetsLongContentApart) {
+  if (GetParam() != "a") GTEST_SKIP() << "what is compressed has no places";
+  const std::string content = storage::Noise(1'000'000);
+  const auto feed = Feed(content, 1000);
+  EXPECT_TRUE(feed->can_set_apart());
+  BringWindow(*feed, 100);
+  ASSERT_THAT(feed->Pass(33), IsOk());
+  std::vector<SetApart> apart;
+  std::vector<int64_t> begins;
+  for (const int64_t size : {300'000, 20, 500'001}) {
+    begins.push_back(feed->offset());
+    const auto set = feed->PassApart(size);
+    ASSERT_THAT(set, IsOk());
+    apart.push_back(*set);
+    EXPECT_EQ(feed->offset(), begins.back() + size);
+    BringWindow(*feed, 50);
+  }
+  EXPECT_EQ(feed->window().substr(0, 50), content.substr(feed->offset(), 50));
+  for (size_t i = apart.size(); i-- > 0;) {
+    if (!apart[i].rest->FetchNow()) apart[i].rest->Fetch();
+    EXPECT_THAT(apart[i].rest->status(), IsOk());
+    EXPECT_EQ(apart[i].room.text().substr(apart[i].begin),
+              content.substr(begins[i], apart[i].room.size() - apart[i].begin));
+  }
+  EXPECT_THAT(feed->PassApart(1'000'000), StatusIs(kDataLoss));
 }
 
 TEST_P(ByteFeedTest, WhoKeepsTheRoomKeepsWhatWasInTheWindow) {

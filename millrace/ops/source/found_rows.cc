@@ -24,13 +24,27 @@ namespace millrace::ops {
 
 void FoundRows::AddPiece(int field, const core::Buffer& source, int64_t begin,
                          int64_t size) {
-  if (sources_.empty() || sources_.back().data() != source.data()) {
-    sources_.push_back(source);
+  if (sources_.empty() || sources_.back().buffer.data() != source.data()) {
+    sources_.push_back({.buffer = source});
   }
   pieces_.push_back({.field = field,
                      .source = static_cast<int32_t>(sources_.size() - 1),
                      .begin = begin,
                      .size = size});
+}
+
+void FoundRows::AddApart(int field, const SetApart& content, int64_t size) {
+  sources_.push_back({.buffer = content.room, .rest = content.rest});
+  AddPiece(field, content.room, content.begin, size);
+}
+
+std::vector<std::shared_ptr<Stretch>> FoundRows::Wanted() const {
+  std::vector<std::shared_ptr<Stretch>> wanted;
+  for (const Piece& piece : pieces_) {
+    const std::shared_ptr<Stretch>& rest = sources_[piece.source].rest;
+    if (rest != nullptr) wanted.push_back(rest);
+  }
+  return wanted;
 }
 
 void FoundRows::EndRow(const storage::FoundRow& row, int64_t number) {
@@ -55,7 +69,9 @@ FoundRows FoundRows::TakeComplete() {
   FoundRows open;
   for (int64_t i = complete_pieces(); i < std::ssize(pieces_); ++i) {
     const Piece& piece = pieces_[i];
-    open.AddPiece(piece.field, sources_[piece.source], piece.begin, piece.size);
+    const Source& source = sources_[piece.source];
+    if (source.rest != nullptr) open.sources_.push_back(source);
+    open.AddPiece(piece.field, source.buffer, piece.begin, piece.size);
   }
   DropRow();
   return std::exchange(*this, std::move(open));
@@ -84,24 +100,51 @@ int64_t FoundRows::BytesOf(int field) const {
 
 namespace {
 
-// Copies a row's content, and sums it up where the row has a checksum.
+// The pieces of the first field, of those that are left of a row: one, or more where
+// the content lies in several buffers.
+absl::Span<const FoundRows::Piece> FirstField(
+    absl::Span<const FoundRows::Piece> pieces) {
+  size_t size = 1;
+  while (size < pieces.size() && pieces[size].field == pieces[0].field) ++size;
+  return pieces.first(size);
+}
+
+// Copies the content of one field, and sums it up where wanted.
+absl::StatusOr<uint32_t> CopyField(const FoundRows& found,
+                                   absl::Span<const FoundRows::Piece> pieces, bool sums,
+                                   RowBuilder& builder) {
+  int64_t size = 0;
+  for (const FoundRows::Piece& piece : pieces) size += piece.size;
+  // Long content that lies in one piece stays where it is.
+  if (pieces.size() == 1 && size >= kLongTextBytes) {
+    const core::Buffer text = found.BytesOf(pieces[0]);
+    if (builder.Adopt(pieces[0].field, text)) {
+      return sums ? codec::Crc32c(text.text()) : 0;
+    }
+  }
+  std::byte* room = TRY(builder.RoomFor(pieces[0].field, size));
+  uint32_t crc = 0;
+  if (room == nullptr) return crc;
+  for (const FoundRows::Piece& piece : pieces) {
+    const std::string_view text = found.TextOf(piece);
+    if (sums) {
+      crc = codec::CopyWithCrc32c(room, text, crc);
+    } else if (!text.empty()) {
+      std::memcpy(room, text.data(), text.size());
+    }
+    room += piece.size;
+  }
+  return crc;
+}
+
 absl::Status CopyRow(const FoundRows& found, int64_t place, bool sums,
                      RowBuilder& builder) {
   uint32_t crc = 0;
-  for (const FoundRows::Piece& piece : found.PiecesOf(place)) {
-    const core::Buffer& source = found.SourceOf(piece);
-    const std::string_view text = found.TextOf(piece);
-    const bool is_all = piece.size == source.size() && piece.size >= kLongTextBytes;
-    if (is_all && builder.Adopt(piece.field, source)) {
-      if (sums) crc = codec::Crc32c(text);
-      continue;
-    }
-    std::byte* const room = TRY(builder.RoomFor(piece.field, piece.size));
-    if (sums) {
-      crc = codec::CopyWithCrc32c(room, text);
-    } else if (room != nullptr && !text.empty()) {
-      std::memcpy(room, text.data(), text.size());
-    }
+  for (absl::Span<const FoundRows::Piece> left = found.PiecesOf(place);
+       !left.empty();) {
+    const absl::Span<const FoundRows::Piece> field = FirstField(left);
+    crc = TRY(CopyField(found, field, sums, builder));
+    left.remove_prefix(field.size());
   }
   const std::optional<uint32_t> wanted = found.row(place).crc;
   if (!wanted || *wanted == crc) return absl::OkStatus();
@@ -132,6 +175,9 @@ absl::Status GiveBlock(RowBuilder& builder, int64_t split, RowsSink& sink) {
 
 absl::Status GiveRows(const FoundRows& found, const RowsPlan& plan,
                       const SourceContext& context, RowsSink& sink) {
+  for (const std::shared_ptr<Stretch>& content : found.Wanted()) {
+    TRY(content->status());
+  }
   RowBuilder builder(plan.spec, context);
   builder.Expect(found.rows());
   for (int field = 0; field < std::ssize(plan.spec.fields()); ++field) {

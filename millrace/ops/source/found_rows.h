@@ -23,7 +23,9 @@
 #include "millrace/core/buffer.h"
 #include "millrace/core/spec.h"
 #include "millrace/ops/source.h"
+#include "millrace/ops/source/byte_feed.h"
 #include "millrace/ops/source/row_builder.h"
+#include "millrace/ops/source/stretch.h"
 #include "millrace/storage/row_scanner.h"
 
 namespace millrace::ops {
@@ -31,7 +33,7 @@ namespace millrace::ops {
 class FoundRows {
  public:
   // Some content of the row that is being found: bytes [begin, begin + size) of a
-  // buffer, for a field.
+  // buffer, for a field; the next ones of the same field go on with it.
   struct Piece {
     int32_t field = 0;
     int32_t source = 0;
@@ -49,6 +51,9 @@ class FoundRows {
   };
 
   void AddPiece(int field, const core::Buffer& source, int64_t begin, int64_t size);
+
+  // Content that is yet to be fetched.
+  void AddApart(int field, const SetApart& content, int64_t size);
 
   void EndRow(const storage::FoundRow& row, int64_t number);
 
@@ -81,14 +86,16 @@ class FoundRows {
   // What is wrong with a row, as far as finding it told.
   absl::Status WhyOf(int64_t place) const;
 
-  // Where the piece lies; as a part, or as all, of a buffer.
-  const core::Buffer& SourceOf(const Piece& piece) const {
-    return sources_[piece.source];
+  core::Buffer BytesOf(const Piece& piece) const {
+    return sources_[piece.source].buffer.Slice(piece.begin, piece.size);
   }
 
   std::string_view TextOf(const Piece& piece) const {
-    return sources_[piece.source].text().substr(piece.begin, piece.size);
+    return sources_[piece.source].buffer.text().substr(piece.begin, piece.size);
   }
+
+  // What is to be fetched of the rows, or was.
+  std::vector<std::shared_ptr<Stretch>> Wanted() const;
 
   // The bytes found for a field.
   int64_t BytesOf(int field) const;
@@ -98,7 +105,12 @@ class FoundRows {
     return rows_.empty() ? 0 : rows_.back().pieces_end;
   }
 
-  std::vector<core::Buffer> sources_;
+  struct Source {
+    core::Buffer buffer;
+    std::shared_ptr<Stretch> rest = nullptr;  // Where it is not all there yet.
+  };
+
+  std::vector<Source> sources_;
   std::vector<Piece> pieces_;
   std::vector<Row> rows_;
   std::vector<absl::Status> whys_;

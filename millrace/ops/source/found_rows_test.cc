@@ -23,6 +23,7 @@
 #include "millrace/ops/source/plain_files_test.h"
 #include "millrace/ops/source/row_builder.h"
 #include "millrace/storage/row_scanner.h"
+#include "millrace/storage/samples_test.h"
 
 namespace millrace::ops {
 namespace {
@@ -100,6 +101,24 @@ TEST_F(FoundRowsTest, AnOpenRowStaysForTheNextBlock) {
   found_.AddPiece(1, BufferOf("2"), 0, 1);
   found_.EndRow({}, number_++);
   EXPECT_THAT(Make(), ElementsAre(PlainRow{{"a", "two"}, {"b", "2"}}));
+}
+
+TEST_F(FoundRowsTest, ContentMayLieInSeveralBuffers) {
+  plan_.sums = true;
+  plan_.spec = core::Spec({{.name = "a", .dtype = core::DType::kBytes, .shape = {}}});
+  const std::string text = storage::Noise(100'000);
+  for (const uint32_t change : {0U, 1U}) {
+    found_.AddPiece(0, BufferOf(text.substr(0, 30'001)), 0, 30'001);
+    Make();  // What is there of it so far waits.
+    found_.AddPiece(0, BufferOf(text.substr(30'001)), 0, 69'999);
+    found_.EndRow({.crc = codec::Crc32c(text) + change}, number_++);
+    if (change == 0) {
+      EXPECT_THAT(Make(), ElementsAre(PlainRow{{"a", text}}));
+    } else {
+      EXPECT_THAT(Make(), ElementsAre());
+      EXPECT_THAT(sink_.reasons, ElementsAre(HasSubstr("does not fit its checksum")));
+    }
+  }
 }
 
 TEST_F(FoundRowsTest, ADroppedRowLeavesNothingBehind) {

@@ -122,7 +122,7 @@ absl::Status PickingReader::ReadRun(const lanes::RowRange& run,
   Rows sink(&rows);
   while (true) {
     TRY(reader->Fetch());
-    std::optional<RowsWork> work = TRY(reader->Find());
+    std::optional<FoundWork> work = TRY(reader->Find());
     if (!work) break;
     TRY((*std::move(work))(sink));
   }
@@ -146,7 +146,7 @@ absl::Status PickingReader::ReadOneByOne(const lanes::RowRange& run,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::optional<RowsWork>> PickingReader::Find() {
+absl::StatusOr<std::optional<FoundWork>> PickingReader::Find() {
   if (ended_) return std::nullopt;
   if (picked_.empty()) TRY(Read());
   ended_ = true;

@@ -28,7 +28,7 @@ class PickingReader final : public FindingReader {
   // Reads all rows.
   absl::Status Fetch() override;
   absl::StatusOr<bool> FetchNow() override;
-  absl::StatusOr<std::optional<RowsWork>> Find() override;
+  absl::StatusOr<std::optional<FoundWork>> Find() override;
 
   // What became of a row.
   struct Picked {

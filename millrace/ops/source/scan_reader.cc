@@ -1,14 +1,15 @@
 #include "millrace/ops/source/scan_reader.h"
 
-#include <cstddef>
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
@@ -16,6 +17,7 @@
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/byte_feed.h"
 #include "millrace/ops/source/found_rows.h"
+#include "millrace/ops/source/stretch.h"
 #include "millrace/storage/row_scanner.h"
 
 namespace millrace::ops {
@@ -23,9 +25,8 @@ namespace {
 
 using storage::Found;
 
-// Content longer than this is read straight into its place; shorter is copied there
-// from the window, which is cheaper than a call of the system for each.
-constexpr int64_t kStraightBytes = 256 << 10;
+// Content as long as this is fetched by itself, straight to where it stays.
+constexpr int64_t kApartBytes = 256 << 10;
 
 }  // namespace
 
@@ -47,7 +48,11 @@ absl::StatusOr<bool> ScanReader::FetchNow() {
   return feed_.FetchNow();
 }
 
-absl::StatusOr<std::optional<RowsWork>> ScanReader::Find() {
+std::shared_ptr<FetchAhead> ScanReader::Ahead() {
+  return ended_ ? nullptr : feed_.Ahead();
+}
+
+absl::StatusOr<std::optional<FoundWork>> ScanReader::Find() {
   Step step = ended_ ? Step::kEnd : Step::kGoOn;
   if (!ended_) {
     const absl::Status unfolded = feed_.Unfold();
@@ -58,13 +63,17 @@ absl::StatusOr<std::optional<RowsWork>> ScanReader::Find() {
   ended_ = step == Step::kEnd;
   FoundRows found = found_.TakeComplete();
   if (ended_ && found.empty()) return std::nullopt;
-  return [found = std::move(found), plan = plan_, context = context_](RowsSink& sink) {
+  const std::vector<std::shared_ptr<Stretch>> wanted = found.Wanted();
+  FoundWork work = [found = std::move(found), plan = plan_,
+                    context = context_](RowsSink& sink) {
     return GiveRows(found, *plan, context, sink);
   };
+  work.wanted.assign(wanted.begin(), wanted.end());
+  return work;
 }
 
 absl::StatusOr<ScanReader::Step> ScanReader::TakeStep() {
-  if (feed_.filling() || feed_.passing()) return Step::kNeedMore;
+  if (feed_.passing()) return Step::kNeedMore;
   if (content_) return TakeContent();
   const Found found = scanner_->Look(feed_.window(), feed_.is_rest());
   if (found.skip > 0) {
@@ -90,27 +99,24 @@ absl::StatusOr<ScanReader::Step> ScanReader::TakeStep() {
   return Step::kGoOn;
 }
 
-// Takes the content announced, once it is there: from the window, or, where it is long,
-// from a place of its own that it was read to.
+// Takes what is there of the content announced: long content comes window by window.
 absl::StatusOr<ScanReader::Step> ScanReader::TakeContent() {
-  const auto [kind, field, skip, size] = *content_;
-  if (place_.size() > 0) {
-    found_.AddPiece(field, std::exchange(place_, {}), 0, size);
+  Found& content = *content_;
+  if (const absl::Status there = feed_.CheckHas(content.size); !there.ok()) {
+    return Lose(there);
+  }
+  if (content.size >= kApartBytes && feed_.can_set_apart()) {
+    found_.AddApart(content.field, TRY(feed_.PassApart(content.size)), content.size);
     content_.reset();
     return Step::kGoOn;
   }
-  if (const absl::Status there = feed_.CheckHas(size); !there.ok()) return Lose(there);
-  if (size > kStraightBytes) {
-    place_ = TRY(context_.pool.Allocate(size));
-    TRY(feed_.FillPlace(absl::Span<std::byte>(place_.mutable_data(), size)));
-    return Step::kGoOn;
+  const int64_t here = std::min<int64_t>(content.size, std::ssize(feed_.window()));
+  if (here == content.size || here > 0) {
+    found_.AddPiece(content.field, feed_.room(), feed_.begin(), here);
   }
-  if (size > std::ssize(feed_.window())) {
-    feed_.Want(size);
-    return Step::kNeedMore;
-  }
-  found_.AddPiece(field, feed_.room(), feed_.begin(), size);
-  TRY(feed_.Pass(size));
+  TRY(feed_.Pass(here));
+  content.size -= here;
+  if (content.size > 0) return Step::kNeedMore;
   content_.reset();
   return Step::kGoOn;
 }

@@ -12,7 +12,6 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/core/block.h"
-#include "millrace/core/buffer.h"
 #include "millrace/lanes/chunks.h"
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/byte_feed.h"
@@ -37,7 +36,11 @@ class ScanReader final : public FindingReader {
 
   absl::Status Fetch() override;
   absl::StatusOr<bool> FetchNow() override;
-  absl::StatusOr<std::optional<RowsWork>> Find() override;
+  std::shared_ptr<FetchAhead> Ahead() override;
+
+  int64_t ahead() const override { return feed_.ahead(); }
+
+  absl::StatusOr<std::optional<FoundWork>> Find() override;
 
  private:
   enum class Step : uint8_t { kGoOn, kNeedMore, kFull, kEnd };
@@ -53,8 +56,7 @@ class ScanReader final : public FindingReader {
   const SourceContext context_;
   ByteFeed feed_;
   FoundRows found_;
-  std::optional<storage::Found> content_;  // Announced, not taken yet.
-  core::Buffer place_;                     // Of long content that is being filled.
+  std::optional<storage::Found> content_;  // What is left of it was not there yet.
   int64_t next_row_;
   bool ended_ = false;
 };

@@ -198,6 +198,53 @@ TEST(ScanReaderTest, ARowThatDoesNotFitTheBudgetIsSaidToBe) {
   EXPECT_THAT(ReadAll(*source, {0, 0, lanes::kRowsMax}), StatusIs(kResourceExhausted));
 }
 
+// Rows longer than what is read at once, between short ones, are fetched by
+// themselves: before blocks are made of them, in whatever order.
+class KeepsBlocks final : public RowsSink {
+ public:
+  absl::Status Give(core::Block block) override {
+    blocks.push_back(std::move(block));
+    return absl::OkStatus();
+  }
+
+  absl::Status LeaveOut(const BadRow& row) override { return row.why; }
+
+  std::vector<core::Block> blocks;
+};
+
+TEST(ScanReaderTest, LongRowsAreFetchedApart) {
+  const TemporaryFolder folder;
+  std::vector<std::string> rows;
+  for (const int64_t size : {100, 3 << 20, 0, 300'000, 262'144, 17, 2 << 20, 5}) {
+    rows.push_back(Noise(size, rows.size()));
+  }
+  const std::string path = folder.Write("a.tfrecord", TfrecordOf(rows));
+  const auto source =
+      *MakeFileSource(Call("read_tfrecord", path), {.pool = core::HeapPool()});
+  ASSERT_THAT(source->List(), IsOk());
+  const auto reader = *source->Open({0, 0, lanes::kRowsMax});
+  std::vector<FoundWork> found;
+  size_t apart = 0;
+  while (true) {
+    ASSERT_THAT(reader->Fetch(), IsOk());
+    std::optional<FoundWork> work = *reader->Find();
+    if (!work) break;
+    apart += work->wanted.size();
+    found.push_back(*std::move(work));
+  }
+  EXPECT_EQ(apart, 4U);
+  for (size_t i = found.size(); i-- > 0;) {
+    if (!found[i].FetchNow()) found[i].Fetch();
+  }
+  KeepsBlocks kept;
+  for (FoundWork& work : found) ASSERT_THAT(std::move(work)(kept), IsOk());
+  std::vector<std::string> read;
+  for (const PlainRow& row : ToPlain(kept.blocks).rows) {
+    read.push_back(row.at("record"));
+  }
+  EXPECT_EQ(read, rows);
+}
+
 TEST(ScanReaderTest, BlocksAreNeitherTinyNorHuge) {
   const TemporaryFolder folder;
   std::vector<std::string> rows(4000, Noise(1000));
