@@ -136,10 +136,12 @@ __attribute__((target("sse4.2"))) void TakeThrees(Run& run, const Shift& shift) 
 
 template <bool kCopies>
 __attribute__((target("sse4.2"))) uint32_t ByInstruction(Run run) {
-  const Shifts& shifts = AllShifts();
-  TakeThrees<kCopies, kLong>(run, shifts.after_long);
-  TakeThrees<kCopies, kMiddle>(run, shifts.after_middle);
-  TakeThrees<kCopies, kShort>(run, shifts.after_short);
+  if (run.size >= 3 * kShort) {
+    const Shifts& shifts = AllShifts();
+    TakeThrees<kCopies, kLong>(run, shifts.after_long);
+    TakeThrees<kCopies, kMiddle>(run, shifts.after_middle);
+    TakeThrees<kCopies, kShort>(run, shifts.after_short);
+  }
   while (run.size >= 8) {
     run.crc = Take<kCopies>(run, 0, run.crc);
     Advance<kCopies>(run, 8);

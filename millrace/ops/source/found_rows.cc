@@ -1,5 +1,6 @@
 #include "millrace/ops/source/found_rows.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,6 +18,7 @@
 #include "millrace/core/block.h"
 #include "millrace/core/buffer.h"
 #include "millrace/ops/source.h"
+#include "millrace/ops/source/found_columns.h"
 #include "millrace/ops/source/row_builder.h"
 #include "millrace/storage/row_scanner.h"
 
@@ -50,6 +52,7 @@ std::vector<std::shared_ptr<Stretch>> FoundRows::Wanted() const {
 void FoundRows::EndRow(const storage::FoundRow& row, int64_t number) {
   for (int64_t i = complete_pieces(); i < std::ssize(pieces_); ++i) {
     bytes_ += pieces_[i].size;
+    longest_ = std::max(longest_, pieces_[i].size);
   }
   int32_t why = -1;
   if (!row.why.ok()) {
@@ -67,6 +70,8 @@ void FoundRows::EndRow(const storage::FoundRow& row, int64_t number) {
 
 FoundRows FoundRows::TakeComplete() {
   FoundRows open;
+  open.rows_.reserve(rows_.size());  // As many will probably come again.
+  open.pieces_.reserve(pieces_.size());
   for (int64_t i = complete_pieces(); i < std::ssize(pieces_); ++i) {
     const Piece& piece = pieces_[i];
     const Source& source = sources_[piece.source];
@@ -177,6 +182,9 @@ absl::Status GiveRows(const FoundRows& found, const RowsPlan& plan,
                       const SourceContext& context, RowsSink& sink) {
   for (const std::shared_ptr<Stretch>& content : found.Wanted()) {
     TRY(content->status());
+  }
+  if (std::optional<core::Block> block = TRY(CopyColumns(found, plan, context))) {
+    return sink.Give(*std::move(block));
   }
   RowBuilder builder(plan.spec, context);
   builder.Expect(found.rows());

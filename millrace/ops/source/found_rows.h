@@ -83,6 +83,9 @@ class FoundRows {
   absl::Span<const Piece> PiecesOf(int64_t place) const;
   std::string_view KeyOf(int64_t place) const;
 
+  // Those of all rows, one after another.
+  std::string_view keys() const { return keys_; }
+
   // What is wrong with a row, as far as finding it told.
   absl::Status WhyOf(int64_t place) const;
 
@@ -93,6 +96,12 @@ class FoundRows {
   std::string_view TextOf(const Piece& piece) const {
     return sources_[piece.source].buffer.text().substr(piece.begin, piece.size);
   }
+
+  // Whether finding told anything wrong.
+  bool any_wrong() const { return !whys_.empty() || !lost_.ok(); }
+
+  // The longest piece of the rows.
+  int64_t longest() const { return longest_; }
 
   // What is to be fetched of the rows, or was.
   std::vector<std::shared_ptr<Stretch>> Wanted() const;
@@ -117,6 +126,7 @@ class FoundRows {
   absl::Status lost_;
   std::string keys_;
   int64_t bytes_ = 0;
+  int64_t longest_ = 0;
 };
 
 // What a file's rows become.

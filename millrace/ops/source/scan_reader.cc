@@ -59,7 +59,9 @@ absl::StatusOr<std::optional<FoundWork>> ScanReader::Find() {
     if (!unfolded.ok()) step = TRY(Lose(unfolded));
     feed_.Want(1);
   }
+  rest_ = feed_.window();
   while (step == Step::kGoOn) step = TRY(TakeStep());
+  TRY(PassUsed());
   ended_ = step == Step::kEnd;
   FoundRows found = found_.TakeComplete();
   if (ended_ && found.empty()) return std::nullopt;
@@ -72,18 +74,23 @@ absl::StatusOr<std::optional<FoundWork>> ScanReader::Find() {
   return work;
 }
 
+// Tells the feed what was used of its window.
+absl::Status ScanReader::PassUsed() {
+  return feed_.Pass(std::ssize(feed_.window()) - std::ssize(rest_));
+}
+
 absl::StatusOr<ScanReader::Step> ScanReader::TakeStep() {
   if (feed_.passing()) return Step::kNeedMore;
   if (content_) return TakeContent();
-  const Found found = scanner_->Look(feed_.window(), feed_.is_rest());
-  if (found.skip > 0) {
-    if (const absl::Status passed = feed_.Pass(found.skip); !passed.ok()) {
-      return Lose(passed);
-    }
+  const Found found = scanner_->Look(rest_, feed_.is_rest());
+  if (found.skip <= std::ssize(rest_)) {
+    rest_.remove_prefix(found.skip);
+  } else if (const absl::Status passed = PassBeyond(found.skip); !passed.ok()) {
+    return Lose(passed);
   }
   switch (found.kind) {
     case Found::Kind::kMore:
-      if (feed_.is_rest() || std::ssize(feed_.window()) >= found.size) break;
+      if (feed_.is_rest() || std::ssize(rest_) >= found.size) break;
       feed_.Want(found.size);
       return Step::kNeedMore;
     case Found::Kind::kContent:
@@ -99,24 +106,41 @@ absl::StatusOr<ScanReader::Step> ScanReader::TakeStep() {
   return Step::kGoOn;
 }
 
+absl::Status ScanReader::PassBeyond(int64_t size) {
+  TRY(PassUsed());
+  rest_ = {};
+  TRY(feed_.Pass(size));
+  rest_ = feed_.window();
+  return absl::OkStatus();
+}
+
 // Takes what is there of the content announced: long content comes window by window.
 absl::StatusOr<ScanReader::Step> ScanReader::TakeContent() {
-  Found& content = *content_;
-  if (const absl::Status there = feed_.CheckHas(content.size); !there.ok()) {
-    return Lose(there);
+  const int64_t size = content_->size;
+  const int64_t here = std::min<int64_t>(size, std::ssize(rest_));
+  if (here < size) {
+    TRY(PassUsed());
+    rest_ = feed_.window();
+    if (const absl::Status there = feed_.CheckHas(size); !there.ok()) {
+      return Lose(there);
+    }
   }
-  if (content.size >= kApartBytes && feed_.can_set_apart()) {
-    found_.AddApart(content.field, TRY(feed_.PassApart(content.size)), content.size);
-    content_.reset();
-    return Step::kGoOn;
+  if (size >= kApartBytes && feed_.can_set_apart()) return SetApart(size);
+  if (here > 0 || size == 0) {
+    const char* const room = feed_.room().text().data();
+    found_.AddPiece(content_->field, feed_.room(), rest_.data() - room, here);
   }
-  const int64_t here = std::min<int64_t>(content.size, std::ssize(feed_.window()));
-  if (here == content.size || here > 0) {
-    found_.AddPiece(content.field, feed_.room(), feed_.begin(), here);
-  }
-  TRY(feed_.Pass(here));
-  content.size -= here;
-  if (content.size > 0) return Step::kNeedMore;
+  rest_.remove_prefix(here);
+  content_->size -= here;
+  if (here < size) return Step::kNeedMore;
+  content_.reset();
+  return Step::kGoOn;
+}
+
+absl::StatusOr<ScanReader::Step> ScanReader::SetApart(int64_t size) {
+  TRY(PassUsed());
+  found_.AddApart(content_->field, TRY(feed_.PassApart(size)), size);
+  rest_ = feed_.window();
   content_.reset();
   return Step::kGoOn;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -47,14 +48,18 @@ class ScanReader final : public FindingReader {
 
   absl::StatusOr<Step> TakeStep();
   absl::StatusOr<Step> TakeContent();
+  absl::StatusOr<Step> SetApart(int64_t size);
   absl::StatusOr<Step> TakeRow();
   absl::StatusOr<Step> Lose(const absl::Status& why);
+  absl::Status PassUsed();
+  absl::Status PassBeyond(int64_t size);
 
   const std::shared_ptr<const RowsPlan> plan_;
   const std::unique_ptr<storage::RowScanner> scanner_;
   const lanes::RowRange range_;
   const SourceContext context_;
   ByteFeed feed_;
+  std::string_view rest_;  // Of the feed's window, while rows are being found.
   FoundRows found_;
   std::optional<storage::Found> content_;  // What is left of it was not there yet.
   int64_t next_row_;

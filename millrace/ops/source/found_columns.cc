@@ -1,0 +1,133 @@
+#include "millrace/ops/source/found_columns.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+#include "millrace/base/status.h"
+#include "millrace/base/utf8.h"
+#include "millrace/codec/crc32c.h"
+#include "millrace/core/block.h"
+#include "millrace/core/buffer.h"
+#include "millrace/core/column.h"
+#include "millrace/core/dtype.h"
+#include "millrace/core/pool.h"
+#include "millrace/core/spec.h"
+#include "millrace/ops/source.h"
+#include "millrace/ops/source/found_rows.h"
+#include "millrace/ops/source/row_builder.h"
+
+namespace millrace::ops {
+namespace {
+
+using MaybeColumn = absl::StatusOr<std::optional<core::Column>>;
+
+bool AllUtf8(const core::Column& texts) {
+  for (int64_t row = 0; row < texts.rows(); ++row) {
+    if (!base::IsUtf8(texts.TextAt(row))) return false;
+  }
+  return true;
+}
+
+// A column of texts, where they are what their type says.
+std::optional<core::Column> Texts(core::DType dtype, core::Buffer offsets,
+                                  core::Buffer texts) {
+  const int64_t rows = offsets.size() / static_cast<int64_t>(sizeof(int64_t)) - 1;
+  core::Column column =
+      core::Column::Texts(dtype, rows, std::move(offsets), std::move(texts));
+  if (dtype == core::DType::kString && !AllUtf8(column)) return std::nullopt;
+  return column;
+}
+
+// Copies a row's pieces of a field, and sums them up where wanted.
+uint32_t CopyPieces(const FoundRows& found, absl::Span<const FoundRows::Piece> pieces,
+                    int field, bool sums, std::byte*& room) {
+  uint32_t crc = 0;
+  for (const FoundRows::Piece& piece : pieces) {
+    if (piece.field != field) continue;
+    const std::string_view text = found.TextOf(piece);
+    if (sums) {
+      crc = codec::CopyWithCrc32c(room, text, crc);
+    } else if (!text.empty()) {
+      std::memcpy(room, text.data(), text.size());
+    }
+    room += text.size();
+  }
+  return crc;
+}
+
+MaybeColumn TextsOf(const FoundRows& found, int field, const RowsPlan& plan,
+                    core::Pool& pool) {
+  core::Buffer offsets = TRY(pool.AllocateFor<int64_t>(found.rows() + 1));
+  core::Buffer texts = TRY(pool.Allocate(found.BytesOf(field)));
+  const absl::Span<int64_t> ends = offsets.MutableAs<int64_t>();
+  std::byte* const begin = texts.mutable_data();
+  std::byte* room = begin;
+  ends[0] = 0;
+  for (int64_t place = 0; place < found.rows(); ++place) {
+    const uint32_t crc =
+        CopyPieces(found, found.PiecesOf(place), field, plan.sums, room);
+    if (found.row(place).crc.value_or(crc) != crc) return std::nullopt;
+    ends[place + 1] = room - begin;
+  }
+  return Texts(plan.spec.fields()[field].dtype, std::move(offsets), std::move(texts));
+}
+
+MaybeColumn KeysOf(const FoundRows& found, core::DType dtype, core::Pool& pool) {
+  core::Buffer offsets = TRY(pool.AllocateFor<int64_t>(found.rows() + 1));
+  const absl::Span<int64_t> ends = offsets.MutableAs<int64_t>();
+  ends[0] = 0;
+  for (int64_t place = 0; place < found.rows(); ++place) {
+    ends[place + 1] = found.row(place).key_end;
+  }
+  const std::string_view keys = found.keys();
+  core::Buffer texts = TRY(core::CopyBytes(keys.data(), std::ssize(keys), pool));
+  return Texts(dtype, std::move(offsets), std::move(texts));
+}
+
+MaybeColumn ColumnOf(const FoundRows& found, int field, const RowsPlan& plan,
+                     core::Pool& pool) {
+  const core::DType dtype = plan.spec.fields()[field].dtype;
+  if (!core::IsVariable(dtype)) return std::nullopt;
+  const bool is_key = plan.has_key && field + 1 == std::ssize(plan.spec.fields());
+  return is_key ? KeysOf(found, dtype, pool) : TextsOf(found, field, plan, pool);
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<core::Block>> CopyColumns(const FoundRows& found,
+                                                       const RowsPlan& plan,
+                                                       const SourceContext& context) {
+  if (found.rows() == 0 || found.any_wrong() || found.longest() >= kLongTextBytes) {
+    return std::nullopt;
+  }
+  std::vector<core::Column> columns;
+  core::FieldNames names;
+  for (int field = 0; field < std::ssize(plan.spec.fields()); ++field) {
+    std::optional<core::Column> column =
+        TRY(ColumnOf(found, field, plan, context.pool));
+    if (!column) return std::nullopt;
+    columns.push_back(*std::move(column));
+    names.push_back(plan.spec.fields()[field].name);
+  }
+  std::vector<int64_t> numbers;
+  numbers.reserve(found.rows());
+  for (int64_t place = 0; place < found.rows(); ++place) {
+    numbers.push_back(found.row(place).number);
+  }
+  const core::Block block(found.rows(),
+                          std::make_shared<const core::FieldNames>(std::move(names)),
+                          std::move(columns));
+  return TRY(WithSourceIds(block, plan.split, numbers, context));
+}
+
+}  // namespace millrace::ops
