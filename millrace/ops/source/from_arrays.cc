@@ -101,6 +101,8 @@ class FromArrays final : public Source {
   FromArrays(FromArraysArgs args, const SourceContext& context)
       : args_(std::move(args)), context_(context) {}
 
+  bool waits() const override { return false; }
+
   absl::StatusOr<lanes::Manifest> List() override {
     std::vector<core::Column> columns;
     base::Sha256Hasher hasher;

@@ -72,6 +72,7 @@ TEST(FromArraysTest, CopiesNothing) {
   const ir::Pipeline node = *Make({"x"}, {Floats()});
   const auto source = DefaultLibrary().MakeSource(node, {.pool = core::HeapPool()});
   ASSERT_THAT(source->List(), IsOk());
+  EXPECT_FALSE(source->waits());  // It is all there.
   const core::Block all = ReadAll(*source, {0, 0, 3})->front();
   const core::Block rest = ReadAll(*source, {0, 1, 3})->front();
   EXPECT_EQ(rest.Find("x")->values().data(), all.Find("x")->values().data() + 8);
