@@ -159,7 +159,7 @@ absl::StatusOr<Line> RunLine(const SampleTars& tars, const BenchOptions& options
                              const Loop& loop, Line line) {
   const std::string pipeline =
       ImagePipeline({.pattern = tars.pattern, .floats = loop.floats});
-  exec::Engine engine({.threads = options.threads});
+  exec::Engine engine(ImageEngine(options.threads));
   const Medians medians = TRY(Compare(
       options.repeats,
       [&] {

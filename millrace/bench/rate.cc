@@ -23,6 +23,10 @@
 
 namespace millrace::bench {
 
+exec::EngineOptions ImageEngine(int threads) {
+  return {.threads = threads, .memory_bytes = (int64_t{512} << 20) * threads};
+}
+
 absl::StatusOr<double> PassRate(std::string_view pipeline, exec::Engine& engine,
                                 int64_t rows) {
   const ir::Catalog& catalog = ops::DefaultLibrary().catalog();

@@ -13,6 +13,9 @@
 
 namespace millrace::bench {
 
+// An engine for batches of images: with memory for some of them for each thread.
+exec::EngineOptions ImageEngine(int threads);
+
 // Runs a whole pass of a pipeline, rewritten, in an engine that may have run before.
 // Gives source rows per second: `rows` is how many there are.
 absl::StatusOr<double> PassRate(std::string_view pipeline, exec::Engine& engine,

@@ -25,8 +25,8 @@ struct Point {
 };
 
 // Images per second; each thread has the images once.
-absl::StatusOr<double> RateWith(int threads, const SampleTars& tars) {
-  exec::Engine engine({.threads = threads});
+absl::StatusOr<double> RateWith(exec::Engine& engine, const SampleTars& tars) {
+  const int threads = engine.options().threads;
   const auto images = static_cast<int64_t>(tars.images.size());
   return PassRate(ImagePipeline({.pattern = tars.pattern, .repeats = threads + 1}),
                   engine, images * (threads + 1));
@@ -39,9 +39,11 @@ absl::StatusOr<std::vector<Line>> RunScaling(const BenchOptions& options) {
   std::vector<Line> lines;
   for (const Point& point : std::vector<Point>{{2, 0.9}, {8, 0.9}, {16, 0.8}}) {
     if (point.threads > exec::AvailableThreads()) break;
+    exec::Engine many(ImageEngine(point.threads));
+    exec::Engine one(ImageEngine(1));
     const Medians medians = TRY(Compare(
-        options.repeats, [&] { return RateWith(point.threads, tars); },
-        [&] { return RateWith(1, tars); }));
+        options.repeats, [&] { return RateWith(many, tars); },
+        [&] { return RateWith(one, tars); }));
     lines.push_back({.name = base::StrCat("JPEG on ", point.threads, " threads"),
                      .unit = "images/s per thread",
                      .ours = medians.ours / point.threads,

@@ -149,6 +149,12 @@ absl::StatusOr<bool> LaneReader::FetchNow() {
   return reader_->FetchNow();
 }
 
+std::shared_ptr<ops::FetchAhead> LaneReader::Ahead() {
+  return reader_ == nullptr ? nullptr : reader_->Ahead();
+}
+
+int64_t LaneReader::ahead() const { return reader_ == nullptr ? 0 : reader_->ahead(); }
+
 // Pushes what a source gives through the operators of the lane, in order.
 class LaneReader::Pushes final : public ops::RowsSink {
  public:

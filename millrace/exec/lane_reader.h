@@ -44,6 +44,8 @@ class LaneReader final : public ops::FindingReader {
 
   absl::Status Fetch() override;
   absl::StatusOr<bool> FetchNow() override;
+  std::shared_ptr<ops::FetchAhead> Ahead() override;
+  int64_t ahead() const override;
   absl::StatusOr<std::optional<ops::FoundWork>> Find() override;
 
  private:

@@ -91,4 +91,12 @@ absl::Status CheckBudget(const PassPlan& plan, int64_t budget_bytes) {
       ": give the engine more memory, or make its window or batch smaller"));
 }
 
+int64_t LanesAtOnce(const PassPlan& plan, int64_t budget_bytes, int threads) {
+  const int64_t lanes = std::max<int64_t>(plan.lanes.size(), 1);
+  const int64_t read = plan.manifest.total_bytes().count() / lanes;
+  const int64_t held = std::min(LeastMemory(plan), budget_bytes);
+  const int64_t each = 2 * held + std::min(read, budget_bytes / 8) + 1;
+  return std::clamp<int64_t>(budget_bytes / 2 / each, 2, int64_t{threads} + 1);
+}
+
 }  // namespace millrace::exec

@@ -17,4 +17,8 @@ int64_t LeastMemory(const PassPlan& plan);
 // An error when a budget is below that: it names the operator that holds most.
 absl::Status CheckBudget(const PassPlan& plan, int64_t budget_bytes);
 
+// How many lanes may be open at once, on so many threads: two at least. Some memory is
+// set aside for each, since few lanes that can go on are better than many that wait.
+int64_t LanesAtOnce(const PassPlan& plan, int64_t budget_bytes, int threads);
+
 }  // namespace millrace::exec

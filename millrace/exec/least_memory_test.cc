@@ -78,5 +78,18 @@ TEST(LeastMemoryTest, ABudgetBelowItIsRefusedWithTheOperatorsName) {
   EXPECT_THAT(enough.Open(pipeline, ops::DefaultLibrary(), {}), IsOk());
 }
 
+TEST(LeastMemoryTest, AsManyLanesAreOpenAsThereIsMemoryFor) {
+  const PassPlan plan =
+      *PlanPass(AsWritten("%0 = range(stop=1000000) %1 = shuffle(%0, window=1000)"),
+                ops::DefaultLibrary(), {});
+  const auto lanes = [&](int64_t windows, int threads) {
+    return LanesAtOnce(plan, windows * 8000, threads);
+  };
+  EXPECT_EQ(lanes(1000, 1), 2);
+  EXPECT_EQ(lanes(1000, 16), 17);  // One for each thread, and one to come.
+  EXPECT_EQ(lanes(20, 16), 4);
+  EXPECT_EQ(lanes(1, 16), 2);
+}
+
 }  // namespace
 }  // namespace millrace::exec

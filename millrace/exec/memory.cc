@@ -8,7 +8,8 @@ namespace millrace::exec {
 
 bool Memory::HasRoom(int64_t bytes, bool first) const {
   if (first && idle()) return true;
-  return pool_.stats().used_bytes + running_bytes_ + bytes <= budget_bytes_;
+  const int64_t limit = first ? budget_bytes_ : budget_bytes_ / 2;
+  return pool_.stats().used_bytes + running_bytes_ + bytes <= limit;
 }
 
 void Memory::Start(int64_t bytes) {

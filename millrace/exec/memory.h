@@ -1,8 +1,9 @@
 // Decides what work there is memory for. Work that makes data (reading, row-wise
 // operators) asks before it starts, with an estimate; it runs only while what is in
-// use and what running work may still take stay within the budget. The lane being
-// delivered goes on all the same where nothing else runs. Nothing waits here: work that
-// is refused is asked for again when something was freed. Not thread-safe: the engine's
+// use and what running work may still take stay within the budget. Half of it is kept
+// for the lane being delivered, so that others never take what that one needs; and it
+// goes on all the same where nothing else runs. Nothing waits here: work that is
+// refused is asked for again when something was freed. Not thread-safe: the engine's
 // lock guards it.
 #pragma once
 

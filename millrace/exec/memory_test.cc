@@ -25,6 +25,14 @@ TEST_F(MemoryTest, CountsWhatIsInUseAndWhatMayBeTaken) {
   memory_.End(1000);
 }
 
+TEST_F(MemoryTest, HalfIsKeptForTheLaneBeingDelivered) {
+  memory_.Start(0);
+  EXPECT_TRUE(memory_.HasRoom(512 << 10, false));
+  EXPECT_FALSE(memory_.HasRoom((512 << 10) + 1, false));
+  EXPECT_TRUE(memory_.HasRoom((512 << 10) + 1, true));
+  memory_.End(0);
+}
+
 TEST_F(MemoryTest, TheFirstLaneGoesOnWhereNothingElseWouldFreeMemory) {
   const core::Buffer held = *pool_.Allocate(2 << 20);
   EXPECT_TRUE(memory_.HasRoom(1 << 20, true));

@@ -17,6 +17,7 @@
 #include "millrace/core/block.h"
 #include "millrace/exec/chain.h"
 #include "millrace/exec/in_order_stage.h"
+#include "millrace/exec/least_memory.h"
 #include "millrace/exec/left_out.h"
 #include "millrace/exec/memory.h"
 #include "millrace/exec/pass_plan.h"
@@ -36,9 +37,11 @@ namespace {
 
 constexpr int64_t kReadyItemsMax = 64;  // Blocks that wait for the consumer.
 
-// What waits before a stage may take a share of the budget, however many stages.
+// What waits before a stage may take a share of the budget, however many stages, and
+// so many blocks for each thread: while one joins a batch the others make the next.
 QueueLimits LimitsFor(const Memory& memory, int threads) {
-  return {.items = 4 + 2 * int64_t{threads}, .bytes = memory.budget_bytes() / 16};
+  constexpr int64_t kItemsPerThread = 32;
+  return {.items = kItemsPerThread * threads, .bytes = memory.budget_bytes() / 16};
 }
 
 // Leaves out the first rows of a lane, on their way into a stage, and what is noted
@@ -220,6 +223,7 @@ PassRun::PassRun(PassPlan& plan, const PassPlace& place,
                  std::vector<lanes::LaneRange> lanes)
     : plan_(plan),
       place_(place),
+      lanes_max_(LanesAtOnce(plan, place.memory.budget_bytes(), place.threads)),
       lanes_(std::move(lanes)),
       read_work_({.source = *plan.source,
                   .name = plan.NameOf(0),
@@ -276,7 +280,7 @@ void PassRun::Complete(Task task) {
 bool PassRun::MayOpenLane() const {
   if (next_lane_ == lanes_.size() && plan_.growing == nullptr) return false;
   if (open_.empty()) return true;
-  if (static_cast<int>(open_.size()) > place_.threads) return false;
+  if (std::ssize(open_) >= lanes_max_) return false;
   return place_.memory.HasRoom(0, false);
 }
 

@@ -94,6 +94,7 @@ class PassRun {
 
   PassPlan& plan_;
   const PassPlace place_;
+  const int64_t lanes_max_;  // Open at once.
   std::vector<lanes::LaneRange> lanes_;
   ReadWork read_work_;
   std::map<std::pair<int, int>, RowWiseWork>

@@ -93,7 +93,7 @@ bool ReadStage::ClaimFetch(const Memory& memory, bool first, Task& task) {
 bool ReadStage::HasMemory(const Memory& memory, bool is_first, Task& task) const {
   task.reserved_bytes = static_cast<int64_t>(work_.bytes_per_task.value());
   // Reading ahead leaves memory for what is done with the rows.
-  const int64_t left_over = memory.budget_bytes() / (is_first ? 4 : 2);
+  const int64_t left_over = memory.budget_bytes() / (is_first ? 4 : 8);
   return memory.HasRoom(task.reserved_bytes + left_over, is_first);
 }
 
@@ -281,14 +281,14 @@ void ReadStage::Complete(Task task) {
   Flush();
 }
 
-// The part may have come to its end without it.
+// The part, or what it is made of, may have come to its end without it.
 void ReadStage::CompleteAhead(const Task& task) {
   if (slots_.empty() || task.ticket < slots_.front().ticket) return;
   Slot& slot = slots_[task.ticket - slots_.front().ticket];
-  if (slot.state == Slot::State::kEnded) return;
+  const int64_t place = task.reading.number - slot.first_ahead;
+  if (place < 0 || place >= std::ssize(slot.aheads)) return;
   const bool there = task.reading.waits || task.reading.at_hand;
-  slot.aheads[task.reading.number - slot.first_ahead].state =
-      there ? Ahead::State::kThere : Ahead::State::kWanted;
+  slot.aheads[place].state = there ? Ahead::State::kThere : Ahead::State::kWanted;
   slot.at_hand = task.reading.at_hand;
 }
 
