@@ -18,6 +18,7 @@
 #include "millrace/ir/kernel.h"
 #include "millrace/ir/type.h"
 #include "millrace/kernels/catalog.h"
+#include "millrace/kernels/divisor.h"
 #include "millrace/kernels/elementwise.h"
 #include "millrace/kernels/loops.h"
 #include "millrace/kernels/typing.h"
@@ -115,6 +116,8 @@ struct Remainder {
       return (rest < 0) != (b < 0) ? rest + b : rest;
     }
   }
+
+  static int64_t By(const Divisor& divisor, int64_t a) { return divisor.Remainder(a); }
 };
 
 // The quotient rounded down. Requires of integers: b is not 0.
@@ -131,6 +134,8 @@ struct FloorQuotient {
       return OfFloats(a, b);
     }
   }
+
+  static int64_t By(const Divisor& divisor, int64_t a) { return divisor.Quotient(a); }
 
  private:
   // Like NumPy and Python: consistent with the remainder, so that a is about
@@ -210,6 +215,23 @@ absl::StatusOr<Column> RunBinary(const KernelCall& call) {
   });
 }
 
+// Integers that a Divisor takes.
+template <typename T>
+inline constexpr bool kDividesFast =
+    std::is_integral_v<T> && (std::is_signed_v<T> || sizeof(T) < sizeof(int64_t));
+
+// result[i] = function(a[i], by) for one divisor.
+template <typename T, typename Function>
+int64_t DivideAll(const Values& values, const Divisor& by, int64_t count,
+                  ValueWriter& out) {
+  const T* const a = values.As<T>();
+  T* const result = out.Take<T>(count);
+  for (int64_t i = 0; i < count; ++i) {
+    result[i] = static_cast<T>(Function::By(by, a[i * values.step]));
+  }
+  return count;
+}
+
 // Of integers, an error where the divisor is 0.
 template <typename Function>
 absl::StatusOr<Column> RunDivision(const KernelCall& call) {
@@ -220,6 +242,12 @@ absl::StatusOr<Column> RunDivision(const KernelCall& call) {
     } else {
       const auto loop = [](absl::Span<const Values> operands, int64_t count,
                            ValueWriter& out) {
+        if constexpr (kDividesFast<T>) {
+          const T divisor = *operands[1].As<T>();
+          if (operands[1].step == 0 && divisor > 1) {
+            return DivideAll<T, Function>(operands[0], Divisor(divisor), count, out);
+          }
+        }
         const auto allowed = [](T, T divisor) { return divisor != 0; };
         return CheckedBinaryLoop<T>(operands, count, out, allowed, Function());
       };
