@@ -232,6 +232,20 @@ int64_t DivideAll(const Values& values, const Divisor& by, int64_t count,
   return count;
 }
 
+// Stops where the divisor is 0.
+template <typename T, typename Function>
+int64_t DivisionLoop(absl::Span<const Values> operands, int64_t count,
+                     ValueWriter& out) {
+  if constexpr (kDividesFast<T>) {
+    const T divisor = *operands[1].As<T>();
+    if (operands[1].step == 0 && divisor > 1) {
+      return DivideAll<T, Function>(operands[0], Divisor(divisor), count, out);
+    }
+  }
+  const auto allowed = [](T, T divisor) { return divisor != 0; };
+  return CheckedBinaryLoop<T>(operands, count, out, allowed, Function());
+}
+
 // Of integers, an error where the divisor is 0.
 template <typename Function>
 absl::StatusOr<Column> RunDivision(const KernelCall& call) {
@@ -242,14 +256,7 @@ absl::StatusOr<Column> RunDivision(const KernelCall& call) {
     } else {
       const auto loop = [](absl::Span<const Values> operands, int64_t count,
                            ValueWriter& out) {
-        if constexpr (kDividesFast<T>) {
-          const T divisor = *operands[1].As<T>();
-          if (operands[1].step == 0 && divisor > 1) {
-            return DivideAll<T, Function>(operands[0], Divisor(divisor), count, out);
-          }
-        }
-        const auto allowed = [](T, T divisor) { return divisor != 0; };
-        return CheckedBinaryLoop<T>(operands, count, out, allowed, Function());
+        return DivisionLoop<T, Function>(operands, count, out);
       };
       return Elementwise(call, std::array{call.type.dtype, call.type.dtype}, loop,
                          "division by zero");

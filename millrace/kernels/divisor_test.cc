@@ -33,8 +33,8 @@ std::vector<int64_t> Divisors() {
 
 void ExpectExact(const Divisor& by, int64_t value, int64_t divisor) {
   ASSERT_EQ(by.Quotient(value), FloorOf(value, divisor)) << value << " / " << divisor;
-  const int64_t rest = by.Remainder(value);
-  ASSERT_TRUE(rest >= 0 && rest < divisor && (value - rest) % divisor == 0) << value;
+  const int64_t rest = value % divisor;
+  ASSERT_EQ(by.Remainder(value), rest < 0 ? rest + divisor : rest) << value;
 }
 
 TEST(DivisorTest, DividesSmallNumbersExactly) {
