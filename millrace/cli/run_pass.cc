@@ -14,6 +14,7 @@
 #include "millrace/base/status.h"
 #include "millrace/core/block.h"
 #include "millrace/exec/engine.h"
+#include "millrace/exec/pass_plan.h"
 #include "millrace/ops/library.h"
 #include "millrace/profile/facts.h"
 #include "millrace/rewrite/rewrite.h"
@@ -38,14 +39,24 @@ void AddPassFlags(CLI::App& command, PassFlags& flags) {
       ->check(CLI::PositiveNumber);
   command.add_option("--seed", flags.seed, "Of all that is random; 0 by default");
   command.add_option("--epoch", flags.epoch, "Enters every draw; 0 by default");
+  command
+      .add_option("--order", flags.order,
+                  "logical: rows come in the same order every time; any: each part "
+                  "of the data as soon as it is ready")
+      ->check(CLI::IsMember({"logical", "any"}))
+      ->type_name("logical|any");
 }
 
 absl::StatusOr<profile::PassFacts> RunPass(
     const rewrite::Rewritten& pipeline, const PassFlags& flags,
     absl::FunctionRef<void(const core::Block&)> see) {
   exec::Engine engine({.threads = flags.threads, .memory_bytes = flags.memory_bytes});
-  const std::unique_ptr<exec::Iterator> blocks = TRY(engine.Open(
-      pipeline, ops::DefaultLibrary(), {.seed = flags.seed, .epoch = flags.epoch}));
+  const std::unique_ptr<exec::Iterator> blocks =
+      TRY(engine.Open(pipeline, ops::DefaultLibrary(),
+                      {.seed = flags.seed,
+                       .epoch = flags.epoch,
+                       .order = flags.order == "any" ? exec::Delivery::kAny
+                                                     : exec::Delivery::kLogical}));
   const base::Clock& clock = base::RealClock();
   const absl::Duration begin = clock.Monotonic();
   for (int64_t i = 0; i < flags.blocks && clock.Monotonic() - begin < flags.time; ++i) {

@@ -25,6 +25,7 @@ struct PassFlags {
   int64_t memory_bytes = exec::DefaultMemoryBytes();
   uint64_t seed = 0;
   uint64_t epoch = 0;
+  std::string order = "logical";
   int64_t blocks = std::numeric_limits<int64_t>::max();  // At most.
   absl::Duration time = absl::InfiniteDuration();        // At most.
 };

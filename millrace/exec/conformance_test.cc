@@ -128,6 +128,45 @@ TEST_P(ConformanceTest, TheEngineGivesTheSameWithAnyNumberOfThreads) {
   }
 }
 
+// Every row as text, in no order.
+std::vector<std::string> RowTexts(const std::vector<core::Block>& blocks) {
+  std::vector<std::string> texts;
+  for (const core::Block& block : blocks) {
+    for (int64_t row = 0; row < block.rows(); ++row) {
+      std::string& text = texts.emplace_back();
+      for (const core::Column& column : block.columns()) {
+        text += base::StrCat(column.Row(row)->ToString(), "; ");
+      }
+    }
+  }
+  std::ranges::sort(texts);
+  return texts;
+}
+
+// Of batches only the rows would be the same.
+TEST_P(ConformanceTest, InAnyOrderTheRowsAreTheSameAlsoFromAState) {
+  if (drawn_.batchings() > 0) GTEST_SKIP() << "has batches";
+  const std::vector<std::string> plain = RowTexts(Run(pipeline_));
+  PassOptions options = options_;
+  options.order = Delivery::kAny;
+  for (const int threads : {1, 8}) {
+    Engine engine({.threads = threads});
+    const auto open = [&](const std::optional<lanes::State>& state) {
+      return *engine.Open(rewrite::Unchanged(pipeline_), ops::DefaultLibrary(), options,
+                          state);
+    };
+    auto iterator = open({});
+    std::vector<core::Block> blocks;
+    for (int taken = 0;; ++taken) {
+      std::optional<core::Block> block = *iterator->Next();
+      if (!block) break;
+      blocks.push_back(*std::move(block));
+      if (taken % 3 == 2) iterator = open(iterator->state());
+    }
+    EXPECT_EQ(RowTexts(blocks), plain) << threads << " threads\n" << text_;
+  }
+}
+
 // Takes operators that ignore errors out: in their place stands one that does nothing.
 std::string WithoutIgnoring(const std::string& text) {
   std::string without;

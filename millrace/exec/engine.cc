@@ -198,10 +198,16 @@ absl::StatusOr<std::optional<core::Block>> Iterator::Next() {
   }
   if (ended_) return std::nullopt;
   if (!item.status.ok()) return Fail(item.status);
-  position_ = item.position;
+  Advance(item.position);
   item.block.LeaveBudget();
   Count(item.block);
   return std::move(item.block);
+}
+
+void Iterator::Advance(int64_t position) {
+  if (std::ssize(positions_) <= turn_) positions_.resize(turn_ + 1, 0);
+  facts_.rows += position - positions_[turn_];
+  positions_[turn_] = position;
 }
 
 absl::StatusOr<Item> Iterator::Take() {
@@ -227,7 +233,6 @@ void Iterator::Count(const core::Block& block) {
     facts_.waited = absl::ZeroDuration();
   }
   ++facts_.blocks;
-  facts_.rows = position_;
   facts_.bytes += block.content_bytes();
 }
 
@@ -264,7 +269,9 @@ absl::Status Iterator::Refill() {
     pass_.changed().WaitUntil(&engine_.mutex_, absl::InfiniteFuture());
   }
   if (cancelled_) return absl::CancelledError("the pass was cancelled");
-  taken_ = pass_.TakeReady();
+  PassRun::Ready ready = pass_.TakeReady();
+  turn_ = ready.turn;
+  taken_ = std::move(ready.items);
   engine_.Wake(pass_);
   return absl::OkStatus();
 }
@@ -281,7 +288,7 @@ lanes::State Iterator::state() const {
   const base::MutexLock lock(&engine_.mutex_);
   // At the end nothing is left, also where rows that fill no batch were dropped.
   lanes::Track left;
-  if (!ended_) left.lanes = pass_.Left(position_);
+  if (!ended_) left.lanes = pass_.Left(positions_);
   lanes::Rest rest = {.deal = deal_, .tracks = {std::move(left)}};
   rest.deal.others.Add(state.lanes, pass_.planned_lanes());
   state.lanes = pass_.planned_lanes();

@@ -34,6 +34,7 @@
 #include "millrace/exec/meters.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/pass_run.h"
+#include "millrace/exec/progress.h"
 #include "millrace/exec/stage_run.h"
 #include "millrace/lanes/rest.h"
 #include "millrace/lanes/state.h"
@@ -140,6 +141,9 @@ class Iterator {
   // Ends the pass with an error.
   absl::Status Fail(const absl::Status& status);
 
+  // A block that takes its lane's stream up to there is given.
+  void Advance(int64_t position);
+
   // Counts a block that is given.
   void Count(const core::Block& block);
 
@@ -155,7 +159,8 @@ class Iterator {
   const lanes::State state_;  // All but what is left.
   const lanes::Deal deal_;
   std::deque<Item> taken_;  // Brought over, not yet given.
-  int64_t position_ = 0;    // Of what was given.
+  int64_t turn_ = 0;        // Of the lane whose blocks these are.
+  Positions positions_;     // Of what was given, by turn.
   bool ended_ = false;      // Next has said so.
   bool cancelled_ = false;  // Guarded by the engine's lock, as is the pass.
   PassRun pass_;

@@ -150,6 +150,51 @@ TEST(EngineTest, GoesOnFromAState) {
 
 // A lane of 20,000 rows comes in blocks of about a thousand: what is left out when it
 // is redone ends in one of them, and the others stay whole.
+// Rows in no order, for passes that give them so.
+std::vector<int64_t> Sorted(const std::vector<core::Block>& blocks) {
+  std::vector<int64_t> values;
+  for (const core::Block& block : blocks) {
+    const absl::Span<const int64_t> own = block.columns()[0].values().As<int64_t>();
+    values.insert(values.end(), own.begin(), own.end());
+  }
+  std::ranges::sort(values);
+  return values;
+}
+
+TEST(EngineTest, LanesMayComeInAnyOrderAndGoOnInAny) {
+  Engine engine({.threads = 4});
+  for (const char* text : {kPlain, "%0 = range(stop=100000)"}) {
+    const std::vector<int64_t> expected = Sorted(MustRun(text));
+    for (const int taken : {0, 1, 5, 60, 1000}) {
+      for (const Delivery then : {Delivery::kAny, Delivery::kLogical}) {
+        std::vector<core::Block> blocks;
+        const auto first = *engine.Open(AsWritten(text), ops::DefaultLibrary(),
+                                        {.order = Delivery::kAny});
+        for (int i = 0; i < taken; ++i) {
+          std::optional<core::Block> block = *first->Next();
+          if (block) blocks.push_back(*std::move(block));
+        }
+        const auto rest = *engine.Open(AsWritten(text), ops::DefaultLibrary(),
+                                       {.order = then}, first->state());
+        for (core::Block& block : Drain(*rest)) blocks.push_back(std::move(block));
+        EXPECT_EQ(Sorted(blocks), expected) << taken;
+      }
+    }
+  }
+}
+
+TEST(EngineTest, AnErrorEndsAPassInAnyOrderToo) {
+  Engine engine({.threads = 2});
+  const auto iterator = *engine.Open(
+      AsWritten("%0 = range(stop=100000)\n%1 = map(%0, function={x: 1 // (.value - "
+                "70000)})\n%2 = batch(%1, size=10)"),
+      ops::DefaultLibrary(), {.order = Delivery::kAny});
+  absl::StatusOr<std::optional<core::Block>> next = iterator->Next();
+  while (next.ok() && next->has_value()) next = iterator->Next();
+  EXPECT_THAT(next.status().message(), HasSubstr("division by zero"));
+  EXPECT_EQ(iterator->Next().status(), next.status());
+}
+
 TEST(EngineTest, LeavesOutJustWhatWasTakenOfALongLane) {
   const std::string text =
       "%0 = range(stop=60000)\n%1 = shuffle(%0, window=20000)\n%2 = batch(%1, "

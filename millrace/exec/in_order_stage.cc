@@ -1,6 +1,8 @@
 #include "millrace/exec/in_order_stage.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -21,7 +23,13 @@ constexpr int64_t kTaskBytes = int64_t{2} << 20;  // Of what a lane's end gives.
 
 }  // namespace
 
+void Carry::Add(Carry more) {
+  std::ranges::move(more.tails, std::back_inserter(tails));
+  rows.insert(rows.end(), more.rows.begin(), more.rows.end());
+}
+
 void InOrderStage::SetCarry(Carry carry) {
+  stream_ = carry.rows;
   carry_ = std::move(carry);
   ready_ = true;
 }
@@ -32,8 +40,9 @@ void InOrderStage::Accept(Item item) {
 }
 
 bool InOrderStage::HasWork() const {
-  return !busy_ && ready_ && !ended_ && next_.HasRoom() &&
-         (!queue_.empty() || input_ended_);
+  if (busy_ || !ready_ || ended_ || !next_.HasRoom()) return false;
+  if (!queue_.empty()) return true;
+  return input_ended_ && (ending_ || joiner_ == nullptr || joiner_->MayEnd());
 }
 
 bool InOrderStage::Claim(const Memory& /*memory*/, bool /*first*/, Task& task) {
@@ -42,7 +51,17 @@ bool InOrderStage::Claim(const Memory& /*memory*/, bool /*first*/, Task& task) {
   for (int i = 0; i < kItemsPerTask && !queue_.empty(); ++i) {
     task.in.push_back(queue_.Pop());
   }
+  if (task.in.empty() && !std::exchange(ending_, true)) BeginEnd();
   return true;
+}
+
+void InOrderStage::BeginEnd() {
+  if (joiner_ == nullptr) return;
+  Joiner::Ending ending = joiner_->End();
+  ends_pass_ = ending.ends_pass;
+  stream_.push_back({turn_, rows_});
+  stream_.insert(stream_.end(), ending.carry.rows.begin(), ending.carry.rows.end());
+  carry_.Add(std::move(ending.carry));
 }
 
 void InOrderStage::Run(Task& task, int /*thread*/) {
@@ -53,8 +72,15 @@ void InOrderStage::Run(Task& task, int /*thread*/) {
   task.done = true;
 }
 
+absl::Status InOrderStage::PushCarry() {
+  for (const Tails& tails : std::exchange(carry_, {}).tails) {
+    TRY(chain_->PushCarry(tails));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status InOrderStage::Work(Task& task) {
-  TRY(chain_->PushCarry(std::exchange(carry_.tails, {})));
+  TRY(PushCarry());
   for (Item& item : task.in) {
     TRY(item.status);
     if (item.left_out) {
@@ -67,6 +93,7 @@ absl::Status InOrderStage::Work(Task& task) {
     TRY(status);
   }
   if (!task.in.empty()) return absl::OkStatus();
+  Collect(task, 0);
   const auto bytes = [&] {
     int64_t sum = 0;
     for (const Item& item : task.out) sum += item.bytes;
@@ -83,8 +110,8 @@ absl::Status InOrderStage::Work(Task& task) {
 
 void InOrderStage::Collect(Task& task, int64_t position) {
   for (Item& item : chain_->TakeOutput()) {
-    const bool joins = joined_ && !item.left_out;
-    if (joins) position = carry_.position += RowsInBatch(item.block);
+    const bool joins = joiner_ != nullptr && !item.left_out;
+    if (joins) position = position_ += RowsInBatch(item.block);
     item.position = position;
     task.out.push_back(std::move(item));
   }
@@ -96,9 +123,10 @@ void InOrderStage::Complete(Task task) {
   if (!task.done) return;
   ended_ = true;
   queue_.Clear();
-  if (joined_) {
-    carry_.tails = chain_->TakeTails();
-    joined_(std::move(carry_), rows_);
+  if (joiner_ != nullptr) {
+    if (!ending_) stream_.push_back({turn_, rows_});  // An error ends it.
+    Carry left = {.tails = {chain_->TakeTails()}, .rows = RestOf(stream_, position_)};
+    joiner_->Ended(stream_, std::move(left));
   }
   next_.EndInput();
 }

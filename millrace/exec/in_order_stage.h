@@ -1,40 +1,60 @@
 // A run of operators that need a lane's rows in order: one thread at a time. Where it
-// begins with the joining operator it waits for what the lane before left over, and
-// hands on what this one leaves.
+// begins with the joining operator it waits for what other lanes left over, and hands
+// on what this one leaves.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 
 #include "millrace/exec/chain.h"
 #include "millrace/exec/memory.h"
+#include "millrace/exec/progress.h"
 #include "millrace/exec/stage_run.h"
 
 namespace millrace::exec {
 
-// What goes from the joining operator of one lane to that of the next.
+// What lanes leave over that fills no batch, and whose rows that is.
 struct Carry {
-  Tails tails;
-  int64_t position = 0;  // Rows in batches so far, in this pass.
+  std::vector<Tails> tails;
+  Stream rows;
+
+  void Add(Carry more);
+};
+
+// Whoever joins lanes: the pass.
+class Joiner {
+ public:
+  virtual ~Joiner() = default;
+
+  // Whether a lane that has had all its rows may come to its end now.
+  virtual bool MayEnd() const = 0;
+
+  // It does so. Gives what else it has to join, where it is the last of the pass.
+  struct Ending {
+    bool ends_pass = false;
+    Carry carry = {};
+  };
+
+  virtual Ending End() = 0;
+
+  // It has: this was its stream, and this is what is left of it.
+  virtual void Ended(Stream stream, Carry left) = 0;
 };
 
 class InOrderStage final : public StageRun {
  public:
-  // Takes what the joining operator leaves over, and how many rows entered it.
-  using Joined = std::function<void(Carry carry, int64_t rows)>;
-
-  // `joined` is set where the first operator of the chain joins lanes. `ends_pass`: no
-  // lane follows. Requires: all outlive it.
-  InOrderStage(std::unique_ptr<Chain> chain, Joined joined, bool ends_pass, Sink& next,
+  // `joiner` is set where the first operator of the chain joins lanes, of which this is
+  // the one of that turn. Requires: all outlive it.
+  InOrderStage(std::unique_ptr<Chain> chain, Joiner* joiner, int64_t turn, Sink& next,
                const QueueLimits& limits)
       : chain_(std::move(chain)),
-        joined_(std::move(joined)),
-        ends_pass_(ends_pass),
-        ready_(!joined_),
+        joiner_(joiner),
+        turn_(turn),
+        ready_(joiner == nullptr),
         next_(next),
         queue_(limits) {}
 
@@ -53,20 +73,26 @@ class InOrderStage final : public StageRun {
   void Complete(Task task) override;
 
  private:
+  void BeginEnd();
   absl::Status Work(Task& task);
+  absl::Status PushCarry();
   void Collect(Task& task, int64_t position);
 
   const std::unique_ptr<Chain> chain_;
-  const Joined joined_;
-  const bool ends_pass_;
+  Joiner* const joiner_;
+  const int64_t turn_;
   bool ready_;
-  Carry carry_;
+  Carry carry_;             // To be pushed.
+  Stream stream_;           // Of what comes in, but for own rows while they come.
+  int64_t rows_ = 0;        // Own ones, that came in.
+  int64_t position_ = 0;    // Rows in batches.
+  bool ends_pass_ = false;  // No lane follows.
   Sink& next_;
   ItemQueue queue_;
   bool input_ended_ = false;
+  bool ending_ = false;
   bool busy_ = false;
   bool ended_ = false;
-  int64_t rows_ = 0;  // That entered.
 };
 
 }  // namespace millrace::exec

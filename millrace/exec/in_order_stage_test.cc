@@ -27,19 +27,25 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Batches of 4, joining lanes.
-class InOrderStageTest : public ::testing::Test {
+// Batches of 4, joining lanes, of which this is the one of turn 7.
+class InOrderStageTest : public ::testing::Test, public Joiner {
  protected:
+  bool MayEnd() const override { return may_end_; }
+
+  Ending End() override { return std::move(ending_); }
+
+  void Ended(Stream stream, Carry left) override {
+    stream_ = std::move(stream);
+    left_ = std::move(left);
+  }
+
   std::unique_ptr<InOrderStage> MakeStage(bool ends_pass) {
+    ending_.ends_pass = ends_pass;
     return std::make_unique<InOrderStage>(
         std::make_unique<Chain>(plan_, Stage{Stage::Kind::kInOrder, 1, 1},
                                 ops::DefaultLibrary(),
                                 ChainLane{ops::SingleOperator::TestLane(), 0}, meters_),
-        [this](Carry carry, int64_t rows) {
-          carry_ = std::move(carry);
-          rows_ = rows;
-        },
-        ends_pass, out_, QueueLimits{});
+        this, 7, out_, QueueLimits{});
   }
 
   void RunAll(InOrderStage& stage) {
@@ -55,8 +61,10 @@ class InOrderStageTest : public ::testing::Test {
   Meters meters_{2, clock_};
   Memory memory_{core::HeapPool(), int64_t{1} << 40};
   CollectedItems out_;
-  std::optional<Carry> carry_;
-  int64_t rows_ = 0;
+  bool may_end_ = true;
+  Ending ending_;
+  Stream stream_;
+  std::optional<Carry> left_;
 };
 
 TEST_F(InOrderStageTest, WaitsForWhatTheLaneBeforeLeft) {
@@ -64,11 +72,11 @@ TEST_F(InOrderStageTest, WaitsForWhatTheLaneBeforeLeft) {
   stage->Accept(Item::Of(ops::Numbers(2, 10)));
   Task task;
   EXPECT_FALSE(stage->Claim(memory_, true, task));
-  stage->SetCarry({.tails = {{0, ops::Numbers(0, 2)}}, .position = 40});
+  stage->SetCarry({.tails = {{{0, ops::Numbers(0, 2)}}}, .rows = {{6, 2}}});
   RunAll(*stage);
   EXPECT_THAT(out_.values(), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
-  EXPECT_EQ(out_.items()[0].position, 44);
-  EXPECT_EQ(out_.items()[1].position, 48);
+  EXPECT_EQ(out_.items()[0].position, 4);
+  EXPECT_EQ(out_.items()[1].position, 8);
 }
 
 TEST_F(InOrderStageTest, HandsOnWhatItLeaves) {
@@ -77,10 +85,10 @@ TEST_F(InOrderStageTest, HandsOnWhatItLeaves) {
   stage->Accept(Item::Of(ops::Numbers(0, 6)));
   stage->EndInput();
   RunAll(*stage);
-  ASSERT_TRUE(carry_.has_value());
-  EXPECT_EQ(carry_->tails.at(0).rows(), 2);
-  EXPECT_EQ(carry_->position, 4);
-  EXPECT_EQ(rows_, 6);
+  ASSERT_TRUE(left_.has_value());
+  EXPECT_EQ(left_->tails[0].at(0).rows(), 2);
+  EXPECT_EQ(left_->rows, (Stream{{7, 2}}));
+  EXPECT_EQ(stream_, (Stream{{7, 6}}));
   EXPECT_TRUE(out_.ended());
 }
 
@@ -90,9 +98,25 @@ TEST_F(InOrderStageTest, TheLastLaneEndsThePass) {
   stage->Accept(Item::Of(ops::Numbers(0, 6)));
   stage->EndInput();
   RunAll(*stage);
-  EXPECT_TRUE(carry_->tails.empty());
+  EXPECT_TRUE(left_->tails[0].empty());
   EXPECT_THAT(out_.values(), ElementsAre(0, 1, 2, 3, 4, 5));
   EXPECT_EQ(out_.items().back().position, 6);
+}
+
+TEST_F(InOrderStageTest, TheLastLaneJoinsWhatOthersLeft) {
+  const auto stage = MakeStage(true);
+  may_end_ = false;
+  stage->SetCarry({});
+  stage->Accept(Item::Of(ops::Numbers(0, 6)));
+  stage->EndInput();
+  RunAll(*stage);
+  EXPECT_FALSE(out_.ended());  // Another one ends just now, and leaves this:
+  ending_.carry = {.tails = {{{0, ops::Numbers(60, 63)}}}, .rows = {{2, 3}}};
+  may_end_ = true;
+  RunAll(*stage);
+  EXPECT_THAT(out_.values(), ElementsAre(0, 1, 2, 3, 4, 5, 60, 61, 62));
+  EXPECT_EQ(stream_, (Stream{{7, 6}, {2, 3}}));
+  EXPECT_TRUE(out_.ended());
 }
 
 TEST_F(InOrderStageTest, OneThreadAtATime) {

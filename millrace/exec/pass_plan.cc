@@ -480,6 +480,7 @@ absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
   PassPlan plan =
       TRY(planner->Plan({lowered.before, lowered.after, {}, true}, options.epoch));
   planner->Record(plan);
+  plan.order = options.order;
   return plan;
 }
 

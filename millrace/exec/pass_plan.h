@@ -31,10 +31,14 @@
 
 namespace millrace::exec {
 
+// In which order lanes are delivered: one after the other, or each as it comes.
+enum class Delivery : uint8_t { kLogical, kAny };
+
 struct PassOptions {
   uint64_t seed = 0;   // Of the job, for operators without a seed of their own.
   uint64_t epoch = 0;  // Enters every draw.
   std::vector<lanes::CutRecord> cuts = {};  // Of the state to go on from.
+  Delivery order = Delivery::kLogical;
   bool shuffle_reading = true;  // Rows may be shuffled before they are read.
   bool with_ids =
       false;  // Blocks are to have identities, also where no draw needs them.
@@ -59,6 +63,7 @@ struct PassPlan {
   lanes::LaneList lanes;
   uint64_t seed = 0;
   uint64_t epoch = 0;
+  Delivery order = Delivery::kLogical;
   int last_batching = -1;  // Place of the last batching operator; -1 without one.
   int join = 0;            // Place whose input is counted, and where lanes are joined:
                            // that of the last batching operator, or behind them all.

@@ -16,11 +16,13 @@
 #include "millrace/base/check.h"
 #include "millrace/core/block.h"
 #include "millrace/exec/chain.h"
+#include "millrace/exec/cut_facts.h"
 #include "millrace/exec/in_order_stage.h"
 #include "millrace/exec/least_memory.h"
 #include "millrace/exec/left_out.h"
 #include "millrace/exec/memory.h"
 #include "millrace/exec/pass_plan.h"
+#include "millrace/exec/progress.h"
 #include "millrace/exec/read_parts.h"
 #include "millrace/exec/read_stage.h"
 #include "millrace/exec/row_wise_stage.h"
@@ -42,6 +44,20 @@ constexpr int64_t kReadyItemsMax = 64;  // Blocks that wait for the consumer.
 QueueLimits LimitsFor(const Memory& memory, int threads) {
   constexpr int64_t kItemsPerThread = 32;
   return {.items = kItemsPerThread * threads, .bytes = memory.budget_bytes() / 16};
+}
+
+int64_t RowsOf(const Stream& stream) {
+  int64_t rows = 0;
+  for (const TurnRows& part : stream) rows += part.rows;
+  return rows;
+}
+
+// Where the batches of a lane begin that shares none with others: far apart from those
+// of all others.
+int64_t FirstPlace(const PassPlan& plan, int64_t turn) {
+  constexpr int64_t kFar = int64_t{1} << 40;
+  const int64_t batch = std::max<int64_t>(1, BatchSizeOf(plan.nodes[plan.join]));
+  return (kFar / batch + 1) * batch * turn;
 }
 
 // Leaves out the first rows of a lane, on their way into a stage, and what is noted
@@ -73,14 +89,15 @@ class Skip final : public Sink {
 }  // namespace
 
 // An open lane: its stages, and behind them what it has ready.
-class PassRun::Lane final : public Sink {
+class PassRun::Lane final : public Sink, public Joiner {
  public:
   // `turn`: which of the lanes to run it is.
-  Lane(PassRun& pass, const lanes::LaneRange& range, int64_t turn)
+  // `position`: of its first row in the pass, where that is known.
+  Lane(PassRun& pass, int64_t turn, std::optional<int64_t> position)
       : pass_(pass),
-        range_(range),
+        range_(pass.lanes_[turn]),
         turn_(turn),
-        is_last_(turn + 1 == std::ssize(pass.lanes_)),
+        position_(position),
         ready_(
             {.items = kReadyItemsMax, .bytes = pass.place_.memory.budget_bytes() / 4}) {
     Build();
@@ -132,7 +149,32 @@ class PassRun::Lane final : public Sink {
 
   bool HasFetch() const { return stages_.front()->HasFetch(); }
 
-  ItemQueue& ready() { return ready_; }
+  int64_t turn() const { return turn_; }
+
+  bool has_ready() const { return !ready_.empty(); }
+
+  // Takes what is ready.
+  std::deque<Item> TakeReady() {
+    std::deque<Item> taken;
+    while (!ready_.empty()) {
+      taken.push_back(ready_.Pop());
+      if (joining_ != nullptr) continue;
+      given_ += taken.back().block.rows();
+      taken.back().position = given_;
+    }
+    return taken;
+  }
+
+  // Where nothing joins lanes: rows taken.
+  int64_t given() const { return given_; }
+
+  bool MayEnd() const override { return pass_.MayEnd(); }
+
+  Ending End() override { return pass_.End(); }
+
+  void Ended(Stream stream, Carry left) override {
+    pass_.EndJoining(turn_, std::move(stream), std::move(left));
+  }
 
   // After an error the lane has ended, but tasks of it may still run.
   bool ended() const { return ended_ && running_ == 0; }
@@ -170,23 +212,18 @@ class PassRun::Lane final : public Sink {
         return std::make_unique<ReadStage>(pass_.read_work_, range_.lane, Parts(), next,
                                            place.meters);
       case Stage::Kind::kRowWise:
-        return std::make_unique<RowWiseStage>(pass_.WorkOf(stage), range_.lane, turn_,
-                                              next, limits, place.meters);
+        return std::make_unique<RowWiseStage>(
+            pass_.WorkOf(stage), RowWiseStage::Place{range_.lane, turn_, position_},
+            next, limits, place.meters);
       case Stage::Kind::kInOrder:
         break;
     }
     auto chain =
         std::make_unique<Chain>(pass_.plan_, stage, place.library,
                                 ChainLane{Context(), range_.lane}, place.meters);
-    InOrderStage::Joined joined;
     const bool joins = stage.first == pass_.plan_.join;
-    if (joins) {
-      joined = [this](Carry carry, int64_t rows) {
-        pass_.EndJoining(std::move(carry), rows);
-      };
-    }
-    auto made = std::make_unique<InOrderStage>(std::move(chain), std::move(joined),
-                                               is_last_, next, limits);
+    auto made = std::make_unique<InOrderStage>(std::move(chain), joins ? this : nullptr,
+                                               turn_, next, limits);
     if (joins) joining_ = made.get();
     return made;
   }
@@ -209,7 +246,8 @@ class PassRun::Lane final : public Sink {
   PassRun& pass_;
   const lanes::LaneRange range_;
   const int64_t turn_;
-  const bool is_last_;
+  const std::optional<int64_t> position_;
+  int64_t given_ = 0;
   std::unique_ptr<Skip> skip_;
   std::vector<std::unique_ptr<StageRun>> stages_;
   InOrderStage* joining_ = nullptr;
@@ -289,14 +327,25 @@ bool PassRun::OpenLane() {
   // Whether a lane is the last must be known when it opens.
   while (next_lane_ + 1 >= lanes_.size() && plan_.growing != nullptr) GrowLanes();
   if (next_lane_ == lanes_.size()) return false;
-  open_.push_back(std::make_unique<Lane>(*this, lanes_[next_lane_],
-                                         static_cast<int64_t>(next_lane_)));
-  ++next_lane_;
-  InOrderStage* const joining = open_.back()->joining();
-  if (joining != nullptr && joined_ + 1 == next_lane_) {
-    joining->SetCarry(*std::exchange(carry_, std::nullopt));
+  const auto turn = static_cast<int64_t>(next_lane_++);
+  // In any order each lane has batches of its own.
+  std::optional<int64_t> position;
+  if (any_order() && joins()) position = FirstPlace(plan_, turn) + RowsOf(carry_->rows);
+  open_.push_back(std::make_unique<Lane>(*this, turn, position));
+  Lane& lane = *open_.back();
+  if (!joins()) {
+    progress_.Begin(turn, {});
+  } else if (any_order()) {
+    BeginJoining(lane, std::exchange(*carry_, {}));
+  } else if (joined_ + 1 == next_lane_) {
+    BeginJoining(lane, *std::exchange(carry_, std::nullopt));
   }
   return true;
+}
+
+void PassRun::BeginJoining(Lane& lane, Carry carry) {
+  progress_.Begin(lane.turn(), carry.rows);
+  lane.joining()->SetCarry(std::move(carry));
 }
 
 void PassRun::GrowLanes() {
@@ -315,15 +364,30 @@ void PassRun::GrowLanes() {
   }
 }
 
-void PassRun::EndJoining(Carry carry, int64_t rows) {
-  progress_.EndLane(rows);
+// A lane comes to its end; in any order one at a time, so that the last of them joins
+// what all others left over.
+Joiner::Ending PassRun::End() {
+  ending_ = true;
+  const bool is_last = joined_ + 1 == lanes_.size() && plan_.growing == nullptr;
+  Joiner::Ending ending = {.ends_pass = is_last};
+  if (is_last && any_order()) ending.carry = std::exchange(*carry_, {});
+  return ending;
+}
+
+void PassRun::EndJoining(int64_t turn, Stream stream, Carry left) {
+  progress_.End(turn, std::move(stream));
+  ending_ = false;
   ++joined_;
+  if (any_order()) {
+    carry_->Add(std::move(left));
+    return;
+  }
   // Lanes join in order, so the one after it is the next of the open ones, if any.
   const size_t first_open = next_lane_ - open_.size();
   if (joined_ < next_lane_) {
-    open_[joined_ - first_open]->joining()->SetCarry(std::move(carry));
+    BeginJoining(*open_[joined_ - first_open], std::move(left));
   } else {
-    carry_ = std::move(carry);
+    carry_ = std::move(left);
   }
 }
 
@@ -342,41 +406,52 @@ RowWiseWork& PassRun::WorkOf(const Stage& stage) {
   return found->second;
 }
 
+// The lane to deliver: the first open one or, in any order, the first that has rows.
+PassRun::Lane* PassRun::FirstReady() const {
+  for (const std::unique_ptr<Lane>& lane : open_) {
+    if (lane->has_ready()) return lane.get();
+    if (!any_order()) break;
+  }
+  return nullptr;
+}
+
 bool PassRun::ready() const {
-  if (!open_.empty()) return !open_.front()->ready().empty();
+  if (!open_.empty()) return FirstReady() != nullptr;
   return next_lane_ == lanes_.size() && plan_.growing == nullptr;
 }
 
-std::deque<Item> PassRun::TakeReady() {
+PassRun::Ready PassRun::TakeReady() {
   if (open_.empty()) {
-    std::deque<Item> nothing;
-    if (!grown_.ok()) nothing.push_back(Item::Error(grown_));
+    Ready nothing;
+    if (!grown_.ok()) nothing.items.push_back(Item::Error(grown_));
     return nothing;
   }
-  const bool joins = plan_.join < static_cast<int>(plan_.nodes.size());
-  ItemQueue& ready = open_.front()->ready();
-  std::deque<Item> taken;
-  while (!ready.empty()) {
-    taken.push_back(ready.Pop());
-    if (!joins) taken.back().position = position_ += taken.back().block.rows();
-  }
-  stopped_ = stopped_ || open_.front()->failed();
+  Lane& lane = *FirstReady();
+  Ready taken = {.turn = lane.turn(), .items = lane.TakeReady()};
+  stopped_ = stopped_ || lane.failed();
   DropEndedLanes();
   return taken;
 }
 
-std::vector<lanes::LaneRange> PassRun::Left(int64_t position) const {
-  return progress_.LeftAfter(position);
+std::vector<lanes::LaneRange> PassRun::Left(const Positions& positions) const {
+  return progress_.LeftAfter(positions, !any_order());
 }
 
 // A lane without a joining operator has ended when all of it was taken. One that failed
 // stays: its earlier stages may be at work still.
 void PassRun::DropEndedLanes() {
-  const bool joins = plan_.join < static_cast<int>(plan_.nodes.size());
-  while (!open_.empty() && open_.front()->ended() && !open_.front()->failed() &&
-         open_.front()->ready().empty()) {
-    if (!joins) progress_.EndLane(position_ - std::exchange(lane_position_, position_));
-    open_.pop_front();
+  const auto is_over = [](const std::unique_ptr<Lane>& lane) {
+    return lane->ended() && !lane->failed() && !lane->has_ready();
+  };
+  for (auto lane = open_.begin(); lane != open_.end();) {
+    if (!is_over(*lane)) {
+      if (!any_order()) break;
+      ++lane;
+      continue;
+    }
+    const int64_t turn = (*lane)->turn();
+    if (!joins()) progress_.End(turn, {{turn, (*lane)->given()}});
+    lane = open_.erase(lane);
   }
 }
 

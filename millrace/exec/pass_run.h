@@ -1,7 +1,7 @@
 // One pass at work: the lanes that are open, what they have ready, and how far the
 // consumer took them. Lanes are opened in order, a few ahead where there is memory, and
-// delivered in order. Like the stages it is made of, it has no lock of its own: the
-// engine's guards all of it, but for the running of tasks.
+// delivered in order, or each as it comes. Like the stages it is made of, it has no
+// lock of its own: the engine's guards all of it, but for the running of tasks.
 #pragma once
 
 #include <cstddef>
@@ -68,12 +68,18 @@ class PassRun {
   // Whether Take has an answer: a block, the end, or an error.
   bool ready() const;
 
-  // Takes the blocks that are ready, at most of one lane, each with its position; an
-  // error is the last of them. Nothing at the end of the pass. Requires: ready().
-  std::deque<Item> TakeReady();
+  // Blocks of the lane of a turn, each with its position in that lane's stream.
+  struct Ready {
+    int64_t turn = 0;
+    std::deque<Item> items = {};
+  };
 
-  // What is left once everything up to a position was given.
-  std::vector<lanes::LaneRange> Left(int64_t position) const;
+  // Takes the blocks that are ready of a lane; an error is the last of them. Nothing at
+  // the end of the pass. Requires: ready().
+  Ready TakeReady();
+
+  // What is left once every lane was given up to these positions.
+  std::vector<lanes::LaneRange> Left(const Positions& positions) const;
 
   // Lanes that were cut so far.
   int64_t planned_lanes() const { return plan_.lanes.size(); }
@@ -89,8 +95,18 @@ class PassRun {
   bool MayOpenLane() const;
   void GrowLanes();
   RowWiseWork& WorkOf(const Stage& stage);
-  void EndJoining(Carry carry, int64_t rows);
+
+  bool any_order() const { return plan_.order == Delivery::kAny; }
+
+  bool joins() const { return plan_.join < std::ssize(plan_.nodes); }
+
+  bool MayEnd() const { return !any_order() || !ending_; }
+
+  Joiner::Ending End();
+  void EndJoining(int64_t turn, Stream stream, Carry left);
+  void BeginJoining(Lane& lane, Carry carry);
   void DropEndedLanes();
+  Lane* FirstReady() const;
 
   PassPlan& plan_;
   const PassPlace place_;
@@ -103,10 +119,8 @@ class PassRun {
   size_t next_lane_ = 0;        // In lanes_.
   size_t joined_ = 0;           // Lanes whose joining operator has ended.
   std::optional<Carry> carry_;  // For a lane that is not open yet.
+  bool ending_ = false;         // In any order: a lane comes to its end.
   Progress progress_;
-  // Where nothing joins lanes: rows taken, in all and before the first open lane.
-  int64_t position_ = 0;
-  int64_t lane_position_ = 0;
   int running_ = 0;
   bool stopped_ = false;
   absl::Status grown_;  // Why no more lanes could be cut.

@@ -120,7 +120,7 @@ void RowWiseStage::Flush() {
 
 void RowWiseStage::EndInput() {
   input_ended_ = true;
-  if (work_.slots && work_.counted_lanes == turn_) {
+  if (counts_ && work_.slots && work_.counted_lanes == turn_) {
     position_ = work_.counted_rows;
     work_.counted_rows += rows_accepted_;
     ++work_.counted_lanes;

@@ -34,12 +34,22 @@ struct RowWiseWork {
 
 class RowWiseStage final : public StageRun {
  public:
-  // `turn`: which of the lanes of the run it is. Requires: all outlive it.
-  RowWiseStage(RowWiseWork& work, int64_t lane, int64_t turn, Sink& next,
+  // Which lane it is: its number, which of the lanes of the run, and its position in
+  // the pass, where that does not depend on the lanes before.
+  struct Place {
+    int64_t lane = 0;
+    int64_t turn = 0;
+    std::optional<int64_t> position = {};
+  };
+
+  // Requires: all outlive it.
+  RowWiseStage(RowWiseWork& work, const Place& place, Sink& next,
                const QueueLimits& limits, const Meters& meters)
       : work_(work),
-        lane_(lane),
-        turn_(turn),
+        lane_(place.lane),
+        turn_(place.turn),
+        counts_(!place.position),
+        position_(place.position),
         next_(next),
         queue_(limits),
         meters_(meters) {}
@@ -68,6 +78,7 @@ class RowWiseStage final : public StageRun {
   RowWiseWork& work_;
   const int64_t lane_;
   const int64_t turn_;
+  const bool counts_;                // Where it is depends on the lanes before.
   std::optional<int64_t> position_;  // In the pass, of the lane's first row.
   int64_t rows_accepted_ = 0;
   int64_t rows_claimed_ = 0;

@@ -54,7 +54,7 @@ class RowWiseStageTest : public ::testing::Test {
   Memory memory_{core::HeapPool(), int64_t{1} << 40};
   RowWiseWork work_;
   CollectedItems out_;
-  RowWiseStage stage_{work_, 0, 0, out_, {}, meters_};
+  RowWiseStage stage_{work_, {}, out_, {}, meters_};
 };
 
 TEST_F(RowWiseStageTest, ResultsLeaveInTheOrderInWhichRowsCame) {

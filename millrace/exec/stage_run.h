@@ -30,8 +30,8 @@ struct Item {
   absl::Status status;
   std::optional<LeftOutRow> left_out = {};
   int64_t bytes = 0;  // Of content.
-  // Rows that entered the joining operator up to the end of this batch, in this pass;
-  // meaningless before that operator.
+  // Up to where this batch takes its lane's stream (progress.h); meaningless before the
+  // joining operator.
   int64_t position = 0;
 
   static Item Of(core::Block block, int64_t position = 0) {
