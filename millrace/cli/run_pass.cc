@@ -45,18 +45,21 @@ void AddPassFlags(CLI::App& command, PassFlags& flags) {
                   "of the data as soon as it is ready")
       ->check(CLI::IsMember({"logical", "any"}))
       ->type_name("logical|any");
+  command.add_flag("--build-indexes", flags.build_indexes,
+                   "Write indexes beside files that have none, while they are read: "
+                   "the next pass counts their rows and reads from anywhere");
 }
 
 absl::StatusOr<profile::PassFacts> RunPass(
     const rewrite::Rewritten& pipeline, const PassFlags& flags,
     absl::FunctionRef<void(const core::Block&)> see) {
   exec::Engine engine({.threads = flags.threads, .memory_bytes = flags.memory_bytes});
-  const std::unique_ptr<exec::Iterator> blocks =
-      TRY(engine.Open(pipeline, ops::DefaultLibrary(),
-                      {.seed = flags.seed,
-                       .epoch = flags.epoch,
-                       .order = flags.order == "any" ? exec::Delivery::kAny
-                                                     : exec::Delivery::kLogical}));
+  const std::unique_ptr<exec::Iterator> blocks = TRY(engine.Open(
+      pipeline, ops::DefaultLibrary(),
+      {.seed = flags.seed,
+       .epoch = flags.epoch,
+       .order = flags.order == "any" ? exec::Delivery::kAny : exec::Delivery::kLogical,
+       .build_indexes = flags.build_indexes}));
   const base::Clock& clock = base::RealClock();
   const absl::Duration begin = clock.Monotonic();
   for (int64_t i = 0; i < flags.blocks && clock.Monotonic() - begin < flags.time; ++i) {

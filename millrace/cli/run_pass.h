@@ -26,6 +26,7 @@ struct PassFlags {
   uint64_t seed = 0;
   uint64_t epoch = 0;
   std::string order = "logical";
+  bool build_indexes = false;
   int64_t blocks = std::numeric_limits<int64_t>::max();  // At most.
   absl::Duration time = absl::InfiniteDuration();        // At most.
 };

@@ -293,6 +293,23 @@ TEST(EngineTest, ReadsFilesWithAnyNumberOfThreads) {
   }
 }
 
+TEST(EngineTest, APassMayIndexTheFilesItReads) {
+  const storage::TemporaryFolder folder;
+  for (int file = 0; file < 3; ++file) {
+    folder.Write(base::StrCat(file, ".tfrecord"),
+                 storage::TfrecordOf(std::vector<std::string>(500, "a row")));
+  }
+  const rewrite::Rewritten pipeline = AsWritten(
+      base::StrCat("%0 = read_tfrecord(paths=[\"", folder.path(), "/*.tfrecord\"])"));
+  Engine engine({.threads = 2});
+  for (const bool indexed : {false, true}) {
+    const auto iterator =
+        *engine.Open(pipeline, ops::DefaultLibrary(), {.build_indexes = true});
+    EXPECT_EQ(iterator->plan().manifest.counted(), indexed);
+    EXPECT_EQ(Joined(Drain(*iterator)).rows(), 1500);
+  }
+}
+
 constexpr char kForgiving[] = R"(
 %0 = range(stop=10000)
 %1 = map(%0, function={x: 1 // (.value % 1000)})

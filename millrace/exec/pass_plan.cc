@@ -311,10 +311,12 @@ class Planner : public std::enable_shared_from_this<Planner> {
     const auto found = listed_.find(KeyOf(node));
     if (found != listed_.end()) return found->second;
     Listed listed;
-    listed.source = library_.MakeSource(node, {.pool = pool_,
-                                               .seed = options_.seed,
-                                               .epoch = options_.epoch,
-                                               .with_ids = with_ids_});
+    listed.source =
+        library_.MakeSource(node, {.pool = pool_,
+                                   .seed = options_.seed,
+                                   .epoch = options_.epoch,
+                                   .with_ids = with_ids_,
+                                   .build_indexes = options_.build_indexes});
     listed.manifest = TRY(listed.source->List());
     const std::optional<lanes::CutRecord> recorded = TRY(RecordedCut(node));
     if (!listed.manifest.counted() || (recorded && !recorded->counted)) {

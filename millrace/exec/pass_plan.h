@@ -39,6 +39,7 @@ struct PassOptions {
   uint64_t epoch = 0;  // Enters every draw.
   std::vector<lanes::CutRecord> cuts = {};  // Of the state to go on from.
   Delivery order = Delivery::kLogical;
+  bool build_indexes = false;   // Beside files without, as they are read.
   bool shuffle_reading = true;  // Rows may be shuffled before they are read.
   bool with_ids =
       false;  // Blocks are to have identities, also where no draw needs them.

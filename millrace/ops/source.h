@@ -42,6 +42,7 @@ struct SourceContext {
   uint64_t epoch = 0;
   int64_t call_number = ir::kNoCallNumber;  // Of this source in the user's pipeline.
   bool with_ids = true;                     // Somebody needs the rows' identities.
+  bool build_indexes = false;               // Beside files without, as they are read.
   storage::BlobStore& blobs = storage::ProcessFiles();  // Where files are.
 };
 

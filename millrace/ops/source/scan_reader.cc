@@ -38,6 +38,7 @@ ScanReader::ScanReader(const ScanPlan& plan,
       range_(plan.range),
       context_(context),
       feed_(context.blobs, plan.file, plan.feed, context.pool),
+      index_(plan.index),
       next_row_(plan.row),
       ended_(range_.begin >= range_.end) {}
 
@@ -62,15 +63,22 @@ absl::StatusOr<std::optional<FoundWork>> ScanReader::Find() {
   rest_ = feed_.window();
   while (step == Step::kGoOn) step = TRY(TakeStep());
   TRY(PassUsed());
+  const bool ends = !ended_ && step == Step::kEnd;
   ended_ = step == Step::kEnd;
   FoundRows found = found_.TakeComplete();
-  if (ended_ && found.empty()) return std::nullopt;
+  // Whatever is wrong with the file, a part of it is no index.
+  const bool indexes = index_ != nullptr && ends && found.lost().ok();
+  if (ended_ && found.empty() && !indexes) return std::nullopt;
   const std::vector<std::shared_ptr<Stretch>> wanted = found.Wanted();
   FoundWork work = [found = std::move(found), plan = plan_,
                     context = context_](RowsSink& sink) {
     return GiveRows(found, *plan, context, sink);
   };
   work.wanted.assign(wanted.begin(), wanted.end());
+  if (indexes) {
+    index_->End(feed_.offset());
+    work.wanted.push_back(index_);
+  }
   return work;
 }
 
@@ -147,6 +155,7 @@ absl::StatusOr<ScanReader::Step> ScanReader::SetApart(int64_t size) {
 
 absl::StatusOr<ScanReader::Step> ScanReader::TakeRow() {
   const int64_t number = next_row_++;
+  if (index_ != nullptr) index_->Add(scanner_->row().begin);
   if (number < range_.begin) {
     found_.DropRow();
     return Step::kGoOn;

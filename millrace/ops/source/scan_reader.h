@@ -17,6 +17,7 @@
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/byte_feed.h"
 #include "millrace/ops/source/found_rows.h"
+#include "millrace/ops/source/index_writer.h"
 #include "millrace/storage/blob_store.h"
 #include "millrace/storage/row_scanner.h"
 
@@ -25,9 +26,10 @@ namespace millrace::ops {
 struct ScanPlan {
   storage::BlobInfo file;
   RowsPlan rows;
-  FeedOptions feed;       // Where to read, from ...
-  int64_t row = 0;        // ... the beginning of this row on, ...
-  lanes::RowRange range;  // ... and which rows to give.
+  FeedOptions feed;                         // Where to read, from ...
+  int64_t row = 0;                          // ... the beginning of this row on, ...
+  lanes::RowRange range;                    // ... and which rows to give.
+  std::shared_ptr<IndexWriter> index = {};  // Set where one is to be built.
 };
 
 class ScanReader final : public FindingReader {
@@ -62,6 +64,7 @@ class ScanReader final : public FindingReader {
   std::string_view rest_;  // Of the feed's window, while rows are being found.
   FoundRows found_;
   std::optional<storage::Found> content_;  // What is left of it was not there yet.
+  const std::shared_ptr<IndexWriter> index_;
   int64_t next_row_;
   bool ended_ = false;
 };

@@ -16,6 +16,7 @@
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/ops/source.h"
+#include "millrace/ops/source/index_writer.h"
 #include "millrace/ops/source/scan_reader.h"
 #include "millrace/storage/blob_store.h"
 #include "millrace/storage/row_index.h"
@@ -75,6 +76,13 @@ absl::StatusOr<std::unique_ptr<Reader>> ScanSource::Open(
     plan.feed.begin = file.index->OffsetOf(rows.begin);
     plan.feed.end = file.index->OffsetOf(rows.end);
     plan.row = rows.begin;
+  }
+  const bool plain =
+      codec::CompressionOfName(file.info.path) == codec::Compression::kNone;
+  const bool is_whole = rows.begin == 0 && rows.end == lanes::kRowsMax;
+  if (context_.build_indexes && plain && is_whole && !file.index) {
+    plan.index =
+        std::make_shared<IndexWriter>(context_.blobs, file.info, format_.format);
   }
   auto scanner = format_.make_scanner(plan.feed.begin);
   return std::make_unique<ScanReader>(plan, std::move(scanner), context_);
