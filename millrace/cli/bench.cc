@@ -1,5 +1,7 @@
 // millrace bench: what the engine reaches, beside what the hardware gives.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -9,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include <CLI/CLI.hpp>
 
@@ -51,15 +54,23 @@ absl::Status CheckNames(const std::vector<std::string>& only) {
   return absl::OkStatus();
 }
 
+// A folder of this run's own, among the temporary files.
+std::string OwnFolder() {
+  std::error_code no_such_folder;  // Then making ours below it says what is wrong.
+  const std::filesystem::path all =
+      std::filesystem::temp_directory_path(no_such_folder);
+  return (all / base::StrCat("millrace-bench-", getpid())).string();
+}
+
 absl::Status Bench(Options options) {
   TRY(CheckNames(options.only));
-  if (options.bench.folder.empty()) {
-    std::error_code no_such_folder;  // Then making ours below it says what is wrong.
-    options.bench.folder =
-        (std::filesystem::temp_directory_path(no_such_folder) / "millrace-bench")
-            .string();
-  }
+  const bool is_own = options.bench.folder.empty();
+  if (is_own) options.bench.folder = OwnFolder();
   TRY(bench::MakeFolder(options.bench.folder));
+  const absl::Cleanup remove = [&] {
+    std::error_code ignored;
+    if (is_own) std::filesystem::remove_all(options.bench.folder, ignored);
+  };
   std::vector<bench::Line> lines;
   for (const bench::Workload& workload : bench::Workloads()) {
     const bool wanted =
@@ -94,8 +105,8 @@ Verb BenchVerb() {
                             "Medians are of so many runs; 5 by default")
                 ->check(CLI::Range(1, 1000));
             command.add_option("--folder", options->bench.folder,
-                               "For the data, kept for the next run; by default below "
-                               "the system's folder for temporary files");
+                               "For the data, kept for the next run; by default one "
+                               "for temporary files, removed at the end");
             command.add_flag("--json", options->json, "For programs");
             return [options] { return Bench(*options); };
           }};

@@ -5,9 +5,11 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <ios>
+#include <iterator>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -56,6 +58,16 @@ TEST(CommandTest, SaysWhatTheGoldenFileSays) {
                                : Millrace(arguments, the_case.before.substr(end + 1));
                   }),
               base::IsOk());
+}
+
+TEST(CommandTest, TheDocumentsListWhatThereIs) {
+  const std::string path = MILLRACE_SOURCE_DIR "/docs/operators.md";
+  const std::string wanted = Millrace("list --markdown", "");
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
+  if (std::getenv("MILLRACE_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << wanted;
+  std::ifstream in(path);
+  const std::string found(std::istreambuf_iterator<char>(in), {});
+  EXPECT_EQ(found, wanted) << "run: make golden";
 }
 
 TEST(CommandTest, ExplainReadsAFileAndNamesItInErrors) {

@@ -15,7 +15,8 @@ std::string ExplainLanes(const PassPlan& plan) {
     return base::StrCat("1 lane: ", plan.one_lane_reason);
   }
   if (plan.growing != nullptr) {
-    return base::StrCat(lanes, " lanes so far, cut anew for each turn of a repeat");
+    return base::StrCat(lanes,
+                        " lanes in the first turn of a repeat; each has its own");
   }
   const bool branches = plan.nodes[0].schema().traits.branches();
   if (lanes > 1 && plan.cut.counted && !branches) {

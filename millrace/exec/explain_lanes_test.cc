@@ -63,7 +63,7 @@ TEST(ExplainLanesTest, SaysWhoseLanesThoseOfSeveralInputsAre) {
   const std::string two = "%0 = range(stop=1000) %1 = range(stop=1000) ";
   EXPECT_EQ(Explained(two + "%2 = concat(%0, %1)"), "2000 lanes, those of its inputs");
   EXPECT_THAT(Explained("%0 = range(stop=9) %1 = repeat(%0)"),
-              HasSubstr("cut anew for each turn of a repeat"));
+              HasSubstr("lanes in the first turn of a repeat"));
   EXPECT_THAT(Explained("%0 = range(stop=9) %1 = enumerate(%0, field=\"i\") "
                         "%2 = drop(%1, fields=[\"value\"]) %3 = zip(%0, %2)"),
               HasSubstr("1 lane: zip counts the rows of its inputs"));

@@ -210,7 +210,9 @@ TEST_F(ReadPartsTest, SaysWhatAGlobalShuffleNeeds) {
   };
   folder_.Write("3.tfrecord", storage::TfrecordOf({"x"}));
   EXPECT_THAT(status(read_ + "%1 = global_shuffle(%0)"),
-              StatusIs(kFailedPrecondition, HasSubstr("millrace data index")));
+              StatusIs(kFailedPrecondition,
+                       AllOf(HasSubstr("global_shuffle"), HasSubstr("3.tfrecord"),
+                             HasSubstr("millrace data index"))));
   EXPECT_THAT(
       status("%0 = range(stop=9) %1 = take(%0, count=3) %2 = global_shuffle(%1)"),
       StatusIs(kUnimplemented, HasSubstr("cannot stand behind take")));

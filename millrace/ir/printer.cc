@@ -281,6 +281,12 @@ PipelineText Print(const Pipeline& pipeline, const PrintOptions& options) {
   return printed;
 }
 
+std::string PrintValue(const Value& value) {
+  Attachments attachments;
+  const PrintOptions options;
+  return ValuePrinter(options, attachments).Print(value);
+}
+
 std::string PrintExpression(const Expression& expression, const PrintOptions& options) {
   Attachments attachments;
   ValuePrinter values(options, attachments);

@@ -24,6 +24,7 @@
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/expression.h"
 #include "millrace/ir/pipeline.h"
+#include "millrace/ir/value.h"
 
 namespace millrace::ir {
 
@@ -46,6 +47,9 @@ PipelineText Print(const Pipeline& pipeline, const PrintOptions& options = {});
 // hostile text is never more than an error.
 absl::StatusOr<Pipeline> Parse(std::string_view text, const Attachments& attachments,
                                const Catalog& catalog);
+
+// Prints an argument's value.
+std::string PrintValue(const Value& value);
 
 // Prints and parses one row function, braces included.
 std::string PrintExpression(const Expression& expression,
