@@ -318,6 +318,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
                                    .with_ids = with_ids_,
                                    .build_indexes = options_.build_indexes});
     listed.manifest = TRY(listed.source->List());
+    TRY(CheckCanPermute(written, listed.manifest));
     const std::optional<lanes::CutRecord> recorded = TRY(RecordedCut(node));
     if (!listed.manifest.counted() || (recorded && !recorded->counted)) {
       listed.manifest = lanes::WithoutCounts(std::move(listed.manifest));

@@ -65,6 +65,19 @@ absl::Status CheckPermutesFirst(const std::vector<ir::Pipeline>& nodes) {
       ": it decides in which order rows are read; put it in front of that"));
 }
 
+absl::Status CheckCanPermute(const std::vector<ir::Pipeline>& nodes,
+                             const lanes::Manifest& manifest) {
+  const auto permutes = std::ranges::find_if(nodes, PermutesAll);
+  const auto stuck = std::ranges::find(manifest.splits, false, &lanes::Split::seekable);
+  if (permutes == nodes.end() || stuck == manifest.splits.end()) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(base::StrCat(
+      permutes->name(), ": the rows of ", stuck->name,
+      " cannot be reached each by itself: index the files with `millrace data index` "
+      "(compressed ones cannot be), or use shuffle with a window"));
+}
+
 void ShuffleByReading(PassPlan& plan, bool windows) {
   const int place = ShufflePlace(plan, windows);
   if (place < 0) return;

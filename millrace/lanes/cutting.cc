@@ -93,11 +93,9 @@ absl::Status CheckRecord(const Manifest& manifest, const CutRecord& record) {
                      manifest.counted() ? "has" : "has not"));
   }
   if (record.permuted && !AllSeekable(manifest)) {
-    const auto stuck = std::ranges::find(manifest.splits, false, &Split::seekable);
-    return absl::FailedPreconditionError(base::StrCat(
-        "global_shuffle: the rows of ", stuck->name,
-        " cannot be reached each by itself: index the files with `millrace data "
-        "index` (compressed ones cannot be), or use shuffle with a window"));
+    return absl::FailedPreconditionError(
+        "rows can be put in any order only where each can be reached by itself: index "
+        "the files with `millrace data index`, or use shuffle with a window");
   }
   if (record.chunk.rows < 1 || record.chunk.bytes.count() < 1 || record.lane_rows < 1) {
     return absl::InvalidArgumentError(base::StrCat(
