@@ -17,6 +17,7 @@
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/core/pool.h"
+#include "millrace/exec/first_turn.h"
 #include "millrace/exec/lane_reader.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/lanes/chunks.h"
@@ -95,7 +96,7 @@ lanes::Manifest BranchSource::manifest() const {
 }
 
 bool BranchSource::AllPlanned() const {
-  if (options_.repeats && nothing_) return true;
+  if (options_.repeats && (nothing_ || first_turn_->HasNoRows())) return true;
   return options_.turns && std::ssize(turns_) >= *options_.turns;
 }
 
@@ -111,6 +112,7 @@ absl::Status BranchSource::PlanNext() {
     manifest_.splits.push_back(SplitOf(turn, number, lane));
   }
   nothing_ = number == 0 && HasNoRows(*turn.plan);
+  if (number == 0) first_turn_->Expect(turn.splits);
   turns_.push_back(std::move(turn));
   return absl::OkStatus();
 }
@@ -151,7 +153,7 @@ absl::StatusOr<std::unique_ptr<ops::Reader>> BranchSource::Open(
   const Turn& turn = *std::prev(behind);
   const int64_t lane = rows.split - turn.first_split;
   const int64_t number = std::distance(turns_.begin(), behind) - 1;
-  return std::make_unique<LaneReader>(
+  auto reader = std::make_unique<LaneReader>(
       LaneRun{
           .plan = turn.plan,
           .begin = lane,
@@ -159,6 +161,9 @@ absl::StatusOr<std::unique_ptr<ops::Reader>> BranchSource::Open(
           .skip = rows.begin,
           .turn = options_.repeats ? KeyOfTurn(number, options_.repeats_before) : 0},
       library_, pool_);
+  const bool watched = number == 0 && options_.repeats && !options_.turns;
+  if (!watched) return reader;
+  return FirstTurn::Watched(first_turn_, std::move(reader));
 }
 
 }  // namespace millrace::exec

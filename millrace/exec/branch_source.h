@@ -16,6 +16,7 @@
 
 #include "millrace/base/mutex.h"
 #include "millrace/core/pool.h"
+#include "millrace/exec/first_turn.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/manifest.h"
@@ -74,6 +75,7 @@ class BranchSource final : public ops::Source {
   std::vector<Turn> turns_ ABSL_GUARDED_BY(mutex_);
   lanes::Manifest manifest_ ABSL_GUARDED_BY(mutex_);
   bool nothing_ ABSL_GUARDED_BY(mutex_) = false;  // The first turn has no rows.
+  const std::shared_ptr<FirstTurn> first_turn_ = std::make_shared<FirstTurn>();
 };
 
 // What a turn of a repeat is told from all others by, also from those of the repeats

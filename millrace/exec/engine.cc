@@ -37,6 +37,12 @@
 
 namespace millrace::exec {
 
+namespace {
+
+constexpr int64_t kRowBytesLeast = int64_t{16} << 20;  // Allowed with any budget.
+
+}  // namespace
+
 Engine::Engine(const EngineOptions& options)
     : options_(options),
       pool_(core::MakeHeapAllocator(), {}),
@@ -141,6 +147,9 @@ absl::StatusOr<std::unique_ptr<Iterator>> Engine::Open(
     const rewrite::Rewritten& pipeline, const ops::Library& library,
     PassOptions options, const std::optional<lanes::State>& from) {
   if (from) options.cuts = from->cuts;
+  // A row takes several times its bytes while it is found and made.
+  options.row_bytes_max = std::min(options.row_bytes_max,
+                                   std::max(options_.memory_bytes / 4, kRowBytesLeast));
   PassPlan plan = TRY(PlanPass(pipeline, library, options, pool_));
   while (from && plan.lanes.size() < from->lanes) {
     if (!TRY(plan.Grow())) break;

@@ -198,14 +198,12 @@ absl::StatusOr<std::optional<ops::FoundWork>> LaneReader::Find() {
   }
   if (row_wise_) {
     const ChainLane lane = {run_.plan->ContextOf(lane_, pool_), lane_};
-    const std::vector<std::shared_ptr<ops::FetchAhead>> wanted = work->wanted;
-    ops::FoundWork through = [work = *std::move(work), run = run_, lane,
-                              &library = library_](ops::RowsSink& sink) mutable {
-      RowWise row_wise(run, lane, library, sink);
-      return std::move(work)(row_wise);
-    };
-    through.wanted = wanted;
-    return through;
+    return (*std::move(work))
+        .GivenBy([run = run_, lane, &library = library_](ops::FoundWork found,
+                                                         ops::RowsSink& sink) {
+          RowWise row_wise(run, lane, library, sink);
+          return std::move(found)(row_wise);
+        });
   }
   Pushes pushes(this);
   absl::Status status = (*std::move(work))(pushes);

@@ -316,7 +316,8 @@ class Planner : public std::enable_shared_from_this<Planner> {
                                    .seed = options_.seed,
                                    .epoch = options_.epoch,
                                    .with_ids = with_ids_,
-                                   .build_indexes = options_.build_indexes});
+                                   .build_indexes = options_.build_indexes,
+                                   .row_bytes_max = options_.row_bytes_max});
     listed.manifest = TRY(listed.source->List());
     TRY(CheckCanPermute(written, listed.manifest));
     const std::optional<lanes::CutRecord> recorded = TRY(RecordedCut(node));

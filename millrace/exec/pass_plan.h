@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,7 +40,8 @@ struct PassOptions {
   uint64_t epoch = 0;  // Enters every draw.
   std::vector<lanes::CutRecord> cuts = {};  // Of the state to go on from.
   Delivery order = Delivery::kLogical;
-  bool build_indexes = false;   // Beside files without, as they are read.
+  bool build_indexes = false;  // Beside files without, as they are read.
+  int64_t row_bytes_max = std::numeric_limits<int64_t>::max();  // Longer is wrong.
   bool shuffle_reading = true;  // Rows may be shuffled before they are read.
   bool with_ids =
       false;  // Blocks are to have identities, also where no draw needs them.

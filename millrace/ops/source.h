@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,7 +44,8 @@ struct SourceContext {
   int64_t call_number = ir::kNoCallNumber;  // Of this source in the user's pipeline.
   bool with_ids = true;                     // Somebody needs the rows' identities.
   bool build_indexes = false;               // Beside files without, as they are read.
-  storage::BlobStore& blobs = storage::ProcessFiles();  // Where files are.
+  int64_t row_bytes_max = std::numeric_limits<int64_t>::max();  // Longer is wrong.
+  storage::BlobStore& blobs = storage::ProcessFiles();          // Where files are.
 };
 
 // Where rows go, and those that are wrong, in the order of the rows.
@@ -85,6 +87,18 @@ struct FoundWork {
 
   // Gives the rows, and waits for them where that was not done.
   absl::Status operator()(RowsSink& sink) &&;
+
+  // The same work done by `give(work, sink)`, which has its rows go through something.
+  template <typename Give>
+  FoundWork GivenBy(Give give) && {
+    std::vector<std::shared_ptr<FetchAhead>> also_wanted = wanted;
+    FoundWork work = [inner = std::move(*this),
+                      give = std::move(give)](RowsSink& sink) mutable {
+      return give(std::move(inner), sink);
+    };
+    work.wanted = std::move(also_wanted);
+    return work;
+  }
 };
 
 class Reader {

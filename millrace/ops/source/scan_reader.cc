@@ -99,9 +99,11 @@ absl::StatusOr<ScanReader::Step> ScanReader::TakeStep() {
   switch (found.kind) {
     case Found::Kind::kMore:
       if (feed_.is_rest() || std::ssize(rest_) >= found.size) break;
+      if (found.size > context_.row_bytes_max) return Lose(TooLong());
       feed_.Want(found.size);
       return Step::kNeedMore;
     case Found::Kind::kContent:
+      if (found.size > context_.row_bytes_max) return Lose(TooLong());
       content_ = found;
       return feed_.passing() ? Step::kNeedMore : TakeContent();
     case Found::Kind::kRow:
@@ -112,6 +114,14 @@ absl::StatusOr<ScanReader::Step> ScanReader::TakeStep() {
       return Lose(scanner_->status());
   }
   return Step::kGoOn;
+}
+
+absl::Status ScanReader::TooLong() const {
+  return absl::DataLossError(
+      base::StrCat("row ", next_row_, " is longer than the ", context_.row_bytes_max,
+                   " bytes that there is memory for, at byte ",
+                   feed_.offset() + std::ssize(feed_.window()) - std::ssize(rest_),
+                   ": give the engine more memory, if it is meant to be so long"));
 }
 
 absl::Status ScanReader::PassBeyond(int64_t size) {

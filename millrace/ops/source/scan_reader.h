@@ -53,6 +53,7 @@ class ScanReader final : public FindingReader {
   absl::StatusOr<Step> SetApart(int64_t size);
   absl::StatusOr<Step> TakeRow();
   absl::StatusOr<Step> Lose(const absl::Status& why);
+  absl::Status TooLong() const;
   absl::Status PassUsed();
   absl::Status PassBeyond(int64_t size);
 
