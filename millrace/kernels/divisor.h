@@ -35,8 +35,12 @@ class Divisor {
     return static_cast<int64_t>(high >> shift_) ^ sign;
   }
 
-  // What that leaves: 0, ..., divisor - 1.
-  int64_t Remainder(int64_t value) const { return value - Quotient(value) * divisor_; }
+  // What that leaves: 0, ..., divisor - 1. The product may overflow, and back again.
+  int64_t Remainder(int64_t value) const {
+    const auto product =
+        static_cast<uint64_t>(Quotient(value)) * static_cast<uint64_t>(divisor_);
+    return static_cast<int64_t>(static_cast<uint64_t>(value) - product);
+  }
 
  private:
   int64_t divisor_;
