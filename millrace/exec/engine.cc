@@ -1,5 +1,6 @@
 #include "millrace/exec/engine.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -28,7 +29,6 @@
 #include "millrace/exec/pass_run.h"
 #include "millrace/exec/stage_run.h"
 #include "millrace/ir/pipeline.h"
-#include "millrace/lanes/manifest.h"
 #include "millrace/lanes/rest.h"
 #include "millrace/lanes/state.h"
 #include "millrace/ops/library.h"

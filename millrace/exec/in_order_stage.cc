@@ -12,6 +12,7 @@
 #include "millrace/core/block.h"
 #include "millrace/exec/chain.h"
 #include "millrace/exec/memory.h"
+#include "millrace/exec/progress.h"
 #include "millrace/exec/stage_run.h"
 #include "millrace/ops/operator.h"
 

@@ -21,7 +21,8 @@ class Divisor {
   // Requires: divisor >= 2.
   explicit Divisor(int64_t divisor)
       : divisor_(divisor),
-        shift_(std::bit_width(static_cast<uint64_t>(divisor - 1)) - 1) {
+        shift_(static_cast<int>(std::bit_width(static_cast<uint64_t>(divisor - 1))) -
+               1) {
     CHECK_GE(divisor, 2);
     const absl::uint128 power = absl::uint128(1) << (64 + shift_);
     factor_ = absl::Uint128Low64((power + divisor - 1) / divisor);

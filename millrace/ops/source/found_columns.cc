@@ -22,6 +22,7 @@
 #include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
 #include "millrace/core/spec.h"
+#include "millrace/core/tensor.h"
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/found_rows.h"
 #include "millrace/ops/source/row_builder.h"

@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,8 +21,10 @@
 #include "millrace/core/block.h"
 #include "millrace/core/buffer.h"
 #include "millrace/ops/source.h"
+#include "millrace/ops/source/byte_feed.h"
 #include "millrace/ops/source/found_columns.h"
 #include "millrace/ops/source/row_builder.h"
+#include "millrace/ops/source/stretch.h"
 #include "millrace/storage/row_scanner.h"
 
 namespace millrace::ops {
@@ -192,7 +197,7 @@ absl::Status GiveRows(const FoundRows& found, const RowsPlan& plan,
     builder.ExpectBytes(field, found.BytesOf(field));
   }
   for (int64_t place = 0; place < found.rows(); ++place) {
-    const absl::Status row = AddRow(found, place, plan, builder);
+    absl::Status row = AddRow(found, place, plan, builder);
     if (row.ok()) continue;
     if (!absl::IsDataLoss(row)) return row;  // There is no memory.
     TRY(GiveBlock(builder, plan.split, sink));

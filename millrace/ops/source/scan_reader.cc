@@ -13,7 +13,6 @@
 
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
-#include "millrace/core/block.h"
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/byte_feed.h"
 #include "millrace/ops/source/found_rows.h"
@@ -178,7 +177,7 @@ absl::StatusOr<ScanReader::Step> ScanReader::TakeRow() {
 // The framing is broken: nothing behind can be found.
 absl::StatusOr<ScanReader::Step> ScanReader::Lose(const absl::Status& why) {
   const bool is_data = absl::IsDataLoss(why);
-  const absl::Status named(
+  absl::Status named(
       why.code(),
       base::StrCat(why.message(), is_data ? "; the rest of the file is left out" : "",
                    "; file ", plan_->path));
