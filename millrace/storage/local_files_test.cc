@@ -1,14 +1,17 @@
 #include "millrace/storage/local_files.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -19,6 +22,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "millrace/base/check.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/storage/blob_store.h"
 #include "millrace/storage/samples_test.h"
@@ -193,6 +197,42 @@ TEST_F(LocalFilesTest, WritesAppearAllAtOnceInPlaceOfWhatWasThere) {
     EXPECT_EQ(ReadFile(folder_ / "a"), std::string(content) + " part");
     EXPECT_THAT(NamesIn(folder_.path()), ElementsAre("a"));
   }
+}
+
+// Files may be only so large while this lives: as when the disk is full.
+class LittleRoom {
+ public:
+  explicit LittleRoom(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    CHECK_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit now = {.rlim_cur = bytes, .rlim_max = before_.rlim_max};
+    CHECK_EQ(setrlimit(RLIMIT_FSIZE, &now), 0);
+  }
+
+  LittleRoom(const LittleRoom&) = delete;
+  LittleRoom& operator=(const LittleRoom&) = delete;
+
+  ~LittleRoom() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_ = {};
+  void (*handler_)(int);
+};
+
+TEST_F(LocalFilesTest, WhereThereIsNoRoomTheFileIsNamedAndTheOldOneStays) {
+  const std::string path = folder_.Write("a", "what was there");
+  {
+    const LittleRoom little(1000);
+    const std::unique_ptr<BlobWriter> writer = *files_.Create(path);
+    EXPECT_THAT(writer->Append(std::string(5000, 'x')).message(),
+                AllOf(HasSubstr("cannot write file"), HasSubstr(path)));
+  }
+  EXPECT_EQ(ReadFile(path), "what was there");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()),
+                          std::filesystem::directory_iterator()),
+            1);
 }
 
 TEST_F(LocalFilesTest, WritesThatAreNotPublishedLeaveNothing) {
