@@ -301,13 +301,10 @@ std::optional<ops::FoundWork> LaneReader::TakeReady() {
   absl::Status error;
   for (Item& item : std::exchange(ready_, {})) {
     if (!item.status.ok()) error = item.status;
-    if (!error.ok() || (item.left_out && to_skip_ > 0)) continue;
-    const int64_t skipped = std::min(to_skip_, item.block.rows());
-    to_skip_ -= skipped;
-    if (!item.left_out && skipped == item.block.rows()) continue;
-    if (skipped > 0)
-      item.block = item.block.Slice(skipped, item.block.rows() - skipped);
-    items.push_back(std::move(item));
+    if (!error.ok()) continue;
+    if (std::optional<Item> rest = to_skip_.Pass(std::move(item))) {
+      items.push_back(*std::move(rest));
+    }
   }
   return [items = std::move(items), error, turn = run_.turn,
           &pool = pool_](ops::RowsSink& sink) mutable {

@@ -73,7 +73,7 @@ class LaneReader final : public ops::FindingReader {
   std::unique_ptr<Chain> before_;        // Operators before the joining one, if any.
   std::unique_ptr<Chain> joining_;       // That one and those behind it, if any.
   Tails tails_;                          // Of the lane before.
-  int64_t to_skip_;
+  SkippedRows to_skip_;
   std::deque<Item> ready_;
 };
 

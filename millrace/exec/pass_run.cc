@@ -61,29 +61,23 @@ int64_t FirstPlace(const PassPlan& plan, int64_t turn) {
   return (kFar / batch + 1) * batch * turn;
 }
 
-// Leaves out the first rows of a lane, on their way into a stage, and what is noted
-// between them.
+// Leaves out the first rows of a lane, on their way into a stage.
 class Skip final : public Sink {
  public:
   Skip(int64_t rows, Sink& next) : rows_(rows), next_(next) {}
 
   void Accept(Item item) override {
-    if (item.left_out && rows_ > 0) return;
-    const int64_t skipped = std::min(rows_, item.block.rows());
-    rows_ -= skipped;
-    if (skipped > 0) {
-      if (skipped == item.block.rows()) return;
-      item = Item::Of(item.block.Slice(skipped, item.block.rows() - skipped));
+    if (std::optional<Item> rest = rows_.Pass(std::move(item))) {
+      next_.Accept(*std::move(rest));
     }
-    next_.Accept(std::move(item));
   }
 
   void EndInput() override { next_.EndInput(); }
 
-  bool HasRoom() const override { return rows_ > 0 || next_.HasRoom(); }
+  bool HasRoom() const override { return rows_.left() > 0 || next_.HasRoom(); }
 
  private:
-  int64_t rows_;
+  SkippedRows rows_;
   Sink& next_;
 };
 

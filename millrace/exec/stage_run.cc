@@ -1,6 +1,8 @@
 #include "millrace/exec/stage_run.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "millrace/base/check.h"
@@ -15,6 +17,15 @@ int64_t RowsInBatch(const core::Block& batches) {
       batches.has_ids() ? *batches.ids() : batches.columns().front();
   for (int64_t row = 0; row < batches.rows(); ++row) rows += any.LeadingSize(row);
   return rows;
+}
+
+std::optional<Item> SkippedRows::Pass(Item item) {
+  if (item.left_out && left_ > 0) return std::nullopt;
+  const int64_t skipped = std::min(left_, item.block.rows());
+  if (skipped == 0) return item;
+  left_ -= skipped;
+  if (skipped == item.block.rows()) return std::nullopt;
+  return Item::Of(item.block.Slice(skipped, item.block.rows() - skipped));
 }
 
 void ItemQueue::Push(Item item) {

@@ -132,6 +132,21 @@ class ItemQueue {
   int64_t bytes_ = 0;
 };
 
+// Leaves out the first rows of what comes by, and what is noted between them.
+class SkippedRows {
+ public:
+  explicit SkippedRows(int64_t rows) : left_(rows) {}
+
+  // How many are still to be left out.
+  int64_t left() const { return left_; }
+
+  // What remains of an item, if anything.
+  std::optional<Item> Pass(Item item);
+
+ private:
+  int64_t left_;
+};
+
 class StageRun : public Sink {
  public:
   // Takes up work that can be done now; false when there is none, or no memory or room
