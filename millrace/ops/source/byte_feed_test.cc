@@ -255,10 +255,10 @@ TEST_P(ByteFeedTest, PassesOverWhatWasFetchedAhead) {
 }
 
 TEST_P(ByteFeedTest, SetsLongContentApart) {
-  if (GetParam() != "a") GTEST_SKIP() << "what is compressed has no places";
   const std::string content = storage::Noise(1'000'000);
   const auto feed = Feed(content, 1000);
-  EXPECT_TRUE(feed->can_set_apart());
+  EXPECT_EQ(feed->can_set_apart(), GetParam() == "a");  // Else it has no places.
+  if (!feed->can_set_apart()) return;
   BringWindow(*feed, 100);
   ASSERT_THAT(feed->Pass(33), IsOk());
   std::vector<SetApart> apart;

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -15,7 +14,6 @@
 
 #include "millrace/base/status.h"
 #include "millrace/base/utf8.h"
-#include "millrace/codec/crc32c.h"
 #include "millrace/core/block.h"
 #include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
@@ -49,23 +47,6 @@ std::optional<core::Column> Texts(core::DType dtype, core::Buffer offsets,
   return column;
 }
 
-// Copies a row's pieces of a field, and sums them up where wanted.
-uint32_t CopyPieces(const FoundRows& found, absl::Span<const FoundRows::Piece> pieces,
-                    int field, bool sums, std::byte*& room) {
-  uint32_t crc = 0;
-  for (const FoundRows::Piece& piece : pieces) {
-    if (piece.field != field) continue;
-    const std::string_view text = found.TextOf(piece);
-    if (sums) {
-      crc = codec::CopyWithCrc32c(room, text, crc);
-    } else if (!text.empty()) {
-      std::memcpy(room, text.data(), text.size());
-    }
-    room += text.size();
-  }
-  return crc;
-}
-
 MaybeColumn TextsOf(const FoundRows& found, int field, const RowsPlan& plan,
                     core::Pool& pool) {
   core::Buffer offsets = TRY(pool.AllocateFor<int64_t>(found.rows() + 1));
@@ -75,8 +56,7 @@ MaybeColumn TextsOf(const FoundRows& found, int field, const RowsPlan& plan,
   std::byte* room = begin;
   ends[0] = 0;
   for (int64_t place = 0; place < found.rows(); ++place) {
-    const uint32_t crc =
-        CopyPieces(found, found.PiecesOf(place), field, plan.sums, room);
+    const uint32_t crc = found.CopyContent(place, field, plan.sums, room);
     if (found.row(place).crc.value_or(crc) != crc) return std::nullopt;
     ends[place + 1] = room - begin;
   }

@@ -102,6 +102,40 @@ absl::Status FoundRows::WhyOf(int64_t place) const {
   return why < 0 ? absl::OkStatus() : whys_[why];
 }
 
+int64_t FoundRows::ContentBytes(int64_t place, int field) const {
+  int64_t bytes = 0;
+  for (const Piece& piece : PiecesOf(place)) {
+    bytes += piece.field == field ? piece.size : 0;
+  }
+  return bytes;
+}
+
+std::optional<core::Buffer> FoundRows::LongContent(int64_t place, int field) const {
+  const absl::Span<const Piece> pieces = PiecesOf(place);
+  const auto first = std::ranges::find(pieces, field, &Piece::field);
+  if (first == pieces.end() || first->size < kLongTextBytes ||
+      first->size < ContentBytes(place, field)) {
+    return std::nullopt;
+  }
+  return sources_[first->source].buffer.Slice(first->begin, first->size);
+}
+
+uint32_t FoundRows::CopyContent(int64_t place, int field, bool sums,
+                                std::byte*& room) const {
+  uint32_t crc = 0;
+  for (const Piece& piece : PiecesOf(place)) {
+    if (piece.field != field) continue;
+    const std::string_view text = TextOf(piece);
+    if (sums) {
+      crc = codec::CopyWithCrc32c(room, text, crc);
+    } else if (!text.empty()) {
+      std::memcpy(room, text.data(), text.size());
+    }
+    room += text.size();
+  }
+  return crc;
+}
+
 int64_t FoundRows::BytesOf(int field) const {
   int64_t bytes = 0;
   for (const Piece& piece : pieces_) bytes += piece.field == field ? piece.size : 0;
@@ -110,65 +144,35 @@ int64_t FoundRows::BytesOf(int field) const {
 
 namespace {
 
-// The pieces of the first field, of those that are left of a row: one, or more where
-// the content lies in several buffers.
-absl::Span<const FoundRows::Piece> FirstField(
-    absl::Span<const FoundRows::Piece> pieces) {
-  size_t size = 1;
-  while (size < pieces.size() && pieces[size].field == pieces[0].field) ++size;
-  return pieces.first(size);
+// Gives a row's content of one field to the builder: a copy, but for what is long and
+// lies in one piece, which stays where it is. Gives its sum where wanted.
+absl::StatusOr<uint32_t> TakeContent(const FoundRows& found, int64_t place, int field,
+                                     bool sums, RowBuilder& builder) {
+  if (const std::optional<core::Buffer> text = found.LongContent(place, field)) {
+    if (builder.Adopt(field, *text)) return sums ? codec::Crc32c(text->text()) : 0;
+  }
+  std::byte* room = TRY(builder.RoomFor(field, found.ContentBytes(place, field)));
+  return room == nullptr ? 0 : found.CopyContent(place, field, sums, room);
 }
 
-// Copies the content of one field, and sums it up where wanted.
-absl::StatusOr<uint32_t> CopyField(const FoundRows& found,
-                                   absl::Span<const FoundRows::Piece> pieces, bool sums,
-                                   RowBuilder& builder) {
-  int64_t size = 0;
-  for (const FoundRows::Piece& piece : pieces) size += piece.size;
-  // Long content that lies in one piece stays where it is.
-  if (pieces.size() == 1 && size >= kLongTextBytes) {
-    const core::Buffer text = found.BytesOf(pieces[0]);
-    if (builder.Adopt(pieces[0].field, text)) {
-      return sums ? codec::Crc32c(text.text()) : 0;
-    }
-  }
-  std::byte* room = TRY(builder.RoomFor(pieces[0].field, size));
-  uint32_t crc = 0;
-  if (room == nullptr) return crc;
-  for (const FoundRows::Piece& piece : pieces) {
-    const std::string_view text = found.TextOf(piece);
-    if (sums) {
-      crc = codec::CopyWithCrc32c(room, text, crc);
-    } else if (!text.empty()) {
-      std::memcpy(room, text.data(), text.size());
-    }
-    room += piece.size;
-  }
-  return crc;
-}
-
-absl::Status CopyRow(const FoundRows& found, int64_t place, bool sums,
+// Every field of the row was found, as nothing is wrong with it.
+absl::Status CopyRow(const FoundRows& found, int64_t place, const RowsPlan& plan,
                      RowBuilder& builder) {
+  const auto fields = static_cast<int>(plan.spec.fields().size());
   uint32_t crc = 0;
-  for (absl::Span<const FoundRows::Piece> left = found.PiecesOf(place);
-       !left.empty();) {
-    const absl::Span<const FoundRows::Piece> field = FirstField(left);
-    crc = TRY(CopyField(found, field, sums, builder));
-    left.remove_prefix(field.size());
+  for (int field = 0; field < fields - (plan.has_key ? 1 : 0); ++field) {
+    crc = TRY(TakeContent(found, place, field, plan.sums, builder));
   }
-  const std::optional<uint32_t> wanted = found.row(place).crc;
-  if (!wanted || *wanted == crc) return absl::OkStatus();
-  return absl::DataLossError("content does not fit its checksum");
+  if (found.row(place).crc.value_or(crc) != crc) {
+    return absl::DataLossError("content does not fit its checksum");
+  }
+  return plan.has_key ? builder.Put(fields - 1, found.KeyOf(place)) : absl::OkStatus();
 }
 
 absl::Status AddRow(const FoundRows& found, int64_t place, const RowsPlan& plan,
                     RowBuilder& builder) {
   absl::Status row = found.WhyOf(place);
-  if (row.ok()) row = CopyRow(found, place, plan.sums, builder);
-  if (row.ok() && plan.has_key) {
-    row = builder.Put(static_cast<int>(plan.spec.fields().size()) - 1,
-                      found.KeyOf(place));
-  }
+  if (row.ok()) row = CopyRow(found, place, plan, builder);
   if (!row.ok()) {
     builder.DropRow();
     return row;

@@ -89,13 +89,19 @@ class FoundRows {
   // What is wrong with a row, as far as finding it told.
   absl::Status WhyOf(int64_t place) const;
 
-  core::Buffer BytesOf(const Piece& piece) const {
-    return sources_[piece.source].buffer.Slice(piece.begin, piece.size);
-  }
-
   std::string_view TextOf(const Piece& piece) const {
     return sources_[piece.source].buffer.text().substr(piece.begin, piece.size);
   }
+
+  // A field's content in a row: how long it is, ...
+  int64_t ContentBytes(int64_t place, int field) const;
+
+  // ... all of it where it is long and lies in one piece, ...
+  std::optional<core::Buffer> LongContent(int64_t place, int field) const;
+
+  // ... and a copy of it, at `room`, which is moved behind it. Gives its sum, where
+  // wanted.
+  uint32_t CopyContent(int64_t place, int field, bool sums, std::byte*& room) const;
 
   // Whether finding told anything wrong.
   bool any_wrong() const { return !whys_.empty() || !lost_.ok(); }

@@ -23,6 +23,14 @@
 
 namespace millrace::ops {
 
+namespace {
+
+bool IsPlain(const storage::BlobInfo& file) {
+  return codec::CompressionOfName(file.path) == codec::Compression::kNone;
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<storage::BlobInfo>> ListFiles(
     const std::vector<std::string>& paths, const SourceContext& context) {
   std::vector<storage::BlobInfo> files = TRY(context.blobs.List(paths));
@@ -42,9 +50,7 @@ absl::StatusOr<lanes::Manifest> ScanSource::List() {
   lanes::Manifest manifest;
   for (storage::BlobInfo& info : TRY(ListFiles(paths_, context_))) {
     File file = {.info = std::move(info), .index = {}};
-    const bool plain =
-        codec::CompressionOfName(file.info.path) == codec::Compression::kNone;
-    if (plain) {
+    if (IsPlain(file.info)) {
       file.index = TRY(storage::LoadIndex(context_.blobs, file.info, format_.format));
     }
     std::optional<int64_t> rows;
@@ -77,10 +83,8 @@ absl::StatusOr<std::unique_ptr<Reader>> ScanSource::Open(
     plan.feed.end = file.index->OffsetOf(rows.end);
     plan.row = rows.begin;
   }
-  const bool plain =
-      codec::CompressionOfName(file.info.path) == codec::Compression::kNone;
   const bool is_whole = rows.begin == 0 && rows.end == lanes::kRowsMax;
-  if (context_.build_indexes && plain && is_whole && !file.index) {
+  if (context_.build_indexes && IsPlain(file.info) && is_whole && !file.index) {
     plan.index =
         std::make_shared<IndexWriter>(context_.blobs, file.info, format_.format);
   }

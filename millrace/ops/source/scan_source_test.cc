@@ -39,6 +39,21 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
+class LeavesOutRows final : public RowsSink {
+ public:
+  absl::Status Give(core::Block /*block*/) override {
+    ++seen;
+    return absl::OkStatus();
+  }
+
+  absl::Status LeaveOut(const BadRow& /*row*/) override {
+    ++seen;
+    return absl::OkStatus();
+  }
+
+  int seen = 0;
+};
+
 class ScanSourceTest : public testing::Test {
  protected:
   ScanSourceTest() {
@@ -139,6 +154,27 @@ TEST_F(ScanSourceTest, AnyCallThatFailsIsAnErrorAndNeverFewerRows) {
       EXPECT_THAT(read(), StatusIs(kUnavailable)) << pattern << " call " << call;
     }
   }
+}
+
+TEST_F(ScanSourceTest, LongContentThatCannotBeFetchedIsAnErrorNotARow) {
+  folder_.Write("long.tfrecord", TfrecordOf({storage::Noise(2 << 20), "end"}));
+  const auto source = Make("long.tfrecord");
+  ASSERT_THAT(source->List(), IsOk());
+  const auto reader = *source->Open({0, 0, lanes::kRowsMax});
+  std::vector<FoundWork> found;
+  while (true) {
+    ASSERT_THAT(reader->Fetch(), IsOk());
+    std::optional<FoundWork> work = *reader->Find();
+    if (!work) break;
+    if (!work->wanted.empty()) found.push_back(*std::move(work));
+  }
+  ASSERT_THAT(found, SizeIs(1));
+  store_.FailAt(0);
+  found[0].Fetch();
+  store_.FailAt(-1);
+  LeavesOutRows sink;
+  EXPECT_THAT(std::move(found[0])(sink), StatusIs(kUnavailable));
+  EXPECT_EQ(sink.seen, 0);  // Not even as a row that is wrong.
 }
 
 TEST_F(ScanSourceTest, AFailedFetchCanBeTriedAgain) {

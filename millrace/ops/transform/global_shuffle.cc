@@ -5,15 +5,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <utility>
 
-#include "absl/status/status.h"
-
-#include "millrace/core/block.h"
 #include "millrace/core/spec.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ops/define.h"
-#include "millrace/ops/operator.h"
+#include "millrace/ops/passes_rows.h"
 
 namespace millrace::ops {
 namespace {
@@ -22,19 +18,10 @@ struct GlobalShuffleArgs {
   std::optional<int64_t> seed;
 };
 
-class GlobalShuffle final : public Operator {
- public:
-  GlobalShuffle(const GlobalShuffleArgs& /*args*/, const LaneContext& /*lane*/) {}
-
-  absl::Status Push(core::Block block, Emitter& out) override {
-    return out.Emit(std::move(block));
-  }
-};
-
 }  // namespace
 
 OperatorDef GlobalShuffleDef() {
-  return Define<GlobalShuffle, GlobalShuffleArgs>("global_shuffle")
+  return Define<PassesRows<GlobalShuffleArgs>, GlobalShuffleArgs>("global_shuffle")
       .Doc(
           "Puts all rows of the pass in random order, not only those of a window, and "
           "holds none of them in memory. Files must have an index (`millrace data "

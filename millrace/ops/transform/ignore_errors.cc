@@ -6,15 +6,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <utility>
 
-#include "absl/status/status.h"
-
-#include "millrace/core/block.h"
 #include "millrace/core/spec.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ops/define.h"
-#include "millrace/ops/operator.h"
+#include "millrace/ops/passes_rows.h"
 
 namespace millrace::ops {
 namespace {
@@ -24,19 +20,10 @@ struct IgnoreErrorsArgs {
   int64_t report = 10;
 };
 
-class IgnoreErrors final : public Operator {
- public:
-  IgnoreErrors(const IgnoreErrorsArgs& /*args*/, const LaneContext& /*lane*/) {}
-
-  absl::Status Push(core::Block block, Emitter& out) override {
-    return out.Emit(std::move(block));
-  }
-};
-
 }  // namespace
 
 OperatorDef IgnoreErrorsDef() {
-  return Define<IgnoreErrors, IgnoreErrorsArgs>("ignore_errors")
+  return Define<PassesRows<IgnoreErrorsArgs>, IgnoreErrorsArgs>("ignore_errors")
       .Doc(
           "Leaves out rows that are corrupt or that a function before it fails on, and "
           "counts them. Files that cannot be read are errors as ever.")

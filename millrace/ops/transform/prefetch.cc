@@ -3,15 +3,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 
-#include "absl/status/status.h"
-
-#include "millrace/core/block.h"
 #include "millrace/core/spec.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ops/define.h"
-#include "millrace/ops/operator.h"
+#include "millrace/ops/passes_rows.h"
 
 namespace millrace::ops {
 namespace {
@@ -20,19 +16,10 @@ struct PrefetchArgs {
   std::optional<int64_t> count;
 };
 
-class Prefetch final : public Operator {
- public:
-  Prefetch(const PrefetchArgs& /*args*/, const LaneContext& /*lane*/) {}
-
-  absl::Status Push(core::Block block, Emitter& out) override {
-    return out.Emit(std::move(block));
-  }
-};
-
 }  // namespace
 
 OperatorDef PrefetchDef() {
-  return Define<Prefetch, PrefetchArgs>("prefetch")
+  return Define<PassesRows<PrefetchArgs>, PrefetchArgs>("prefetch")
       .Doc(
           "Changes nothing: the engine works ahead of the consumer by itself, as far "
           "as "
