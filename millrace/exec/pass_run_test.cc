@@ -197,6 +197,28 @@ TEST(PassRunTest, LanesInAnyOrderGiveEveryRowOnceInFullBatches) {
   }
 }
 
+// Rows so large that they are written where their batch will have them.
+TEST(PassRunTest, LanesInAnyOrderFillBatchesInPlace) {
+  const std::string text =
+      "%0 = range(stop=900)\n%1 = filter(%0, predicate={.value % 7 > 2})\n"
+      "%2 = map(%1, function={x: uniform(0.0, 1.0, shape=[600])})\n"
+      "%3 = batch(%2, size=7)";
+  const auto numbers = [](const std::vector<core::Block>& blocks) {
+    std::vector<double> all;
+    for (const core::Block& block : blocks) {
+      const absl::Span<const double> own = block.columns()[0].values().As<double>();
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    std::ranges::sort(all);
+    return all;
+  };
+  const std::vector<double> plain = numbers(MustRun(text));
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    SimulatedPass pass(text, seed, kPlenty, Delivery::kAny);
+    EXPECT_EQ(numbers(pass.Drain()), plain) << seed;
+  }
+}
+
 TEST(PassRunTest, LanesInAnyOrderDoNotWaitForEachOther) {
   const std::string text =
       "%0 = range(stop=90000)\n%1 = filter(%0, predicate={.value % 7 > 2})\n"

@@ -16,6 +16,7 @@
 #include "millrace/exec/meters.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/runs_test.h"
+#include "millrace/exec/slots.h"
 #include "millrace/exec/stage_run.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/single_operator_test.h"
@@ -117,6 +118,19 @@ TEST_F(RowWiseStageTest, AnErrorFollowsTheRowsBeforeIt) {
   Finish(MustClaim());
   EXPECT_THAT(out_.values(), ElementsAre(0, 10));
   EXPECT_EQ(out_.items().back().status, absl::DataLossError("torn"));
+}
+
+// In any order a lane's place does not depend on the lanes before, nor theirs on it.
+TEST_F(RowWiseStageTest, ALaneWithAPlaceOfItsOwnIsNotCounted) {
+  work_.slots.emplace(SlotShape{.batch_rows = 4, .row_bytes = {8}}, core::HeapPool());
+  RowWiseStage own(work_, {.position = 1000}, out_, {}, meters_);
+  own.Accept(Item::Of(ops::Numbers(0, 3)));
+  own.EndInput();
+  EXPECT_EQ(work_.counted_lanes, 0);
+  stage_.Accept(Item::Of(ops::Numbers(0, 3)));
+  stage_.EndInput();
+  EXPECT_EQ(work_.counted_lanes, 1);
+  EXPECT_EQ(work_.counted_rows, 3);
 }
 
 }  // namespace
