@@ -147,7 +147,12 @@ absl::Status List(const Options& options) {
     std::cout << Details(**found);
     return absl::OkStatus();
   }
-  std::cout << Details(*TRY(catalog.FindOperator(options.name)));
+  const auto found = catalog.FindOperator(options.name);
+  if (!found.ok()) {
+    return absl::NotFoundError(
+        base::StrCat(found.status().message(), ", and no kernel of that name"));
+  }
+  std::cout << Details(**found);
   return absl::OkStatus();
 }
 

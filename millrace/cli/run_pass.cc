@@ -43,8 +43,7 @@ void AddPassFlags(CLI::App& command, PassFlags& flags) {
       .add_option("--order", flags.order,
                   "logical: rows come in the same order every time; any: each part "
                   "of the data as soon as it is ready")
-      ->check(CLI::IsMember({"logical", "any"}))
-      ->type_name("logical|any");
+      ->check(CLI::IsMember({"logical", "any"}));
   command.add_flag("--build-indexes", flags.build_indexes,
                    "Write indexes beside files that have none, while they are read: "
                    "the next pass counts their rows and reads from anywhere");
