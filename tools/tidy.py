@@ -30,6 +30,7 @@ COLUMNS_MAX = 88
 LIBRARIES = {
     "CLI/": "cli",
     "hwy/": "kernels/image",
+    "immintrin.h": "codec",  # The instructions of x86 processors.
     "jerror.h": "kernels/image",  # libjpeg-turbo
     "jpeglib.h": "kernels/image",  # libjpeg-turbo
     "png.h": "kernels/image",

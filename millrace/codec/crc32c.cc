@@ -1,10 +1,15 @@
 #include "millrace/codec/crc32c.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace millrace::codec {
 namespace {
@@ -51,47 +56,29 @@ uint32_t AddWord(uint32_t crc, uint64_t word) {
 
 #if defined(__x86_64__)
 
-// Puts a run of zero bytes behind a checksum: it is linear, so four lookups do.
-class Shift {
- public:
-  explicit Shift(size_t zeros) {
-    for (size_t i = 0; i < 4; ++i) {
-      for (uint32_t byte = 0; byte < 256; ++byte) {
-        table_[i][byte] = ByZeros(byte << (8 * i), zeros);
-      }
-    }
+// Three stretches are summed at once, of up to so many words each: the instruction
+// takes three cycles but one can start in each.
+constexpr size_t kWord = 8;
+constexpr size_t kStretchWords = 1024;
+// Of less than this, joining the stretches costs more than it saves.
+constexpr size_t kThreesFrom = 96;
+
+// What multiplies a checksum so that it is followed by so many words of zeros:
+// x^(64 n - 33), as 33 more come from how the product is reduced.
+using Factors = std::array<uint32_t, 2 * kStretchWords + 1>;
+
+Factors MakeFactors() {
+  Factors factors = {};
+  factors[1] = 1;  // x^31, as bits are reversed.
+  for (size_t n = 2; n < factors.size(); ++n) {
+    factors[n] = AddWord(factors[n - 1], 0);
   }
+  return factors;
+}
 
-  uint32_t operator()(uint32_t crc) const {
-    return table_[0][crc & 0xff] ^ table_[1][(crc >> 8) & 0xff] ^
-           table_[2][(crc >> 16) & 0xff] ^ table_[3][crc >> 24];
-  }
-
- private:
-  static uint32_t ByZeros(uint32_t crc, size_t zeros) {
-    for (size_t i = 0; i < zeros; i += 8) crc = AddWord(crc, 0);
-    return crc;
-  }
-
-  std::array<ByteTable, 4> table_;
-};
-
-// How long the three stretches are that are summed at once. The instruction takes three
-// cycles but one can start in each, so three at a time keep it busy; the longer the
-// stretches, the less joining them costs.
-constexpr size_t kLong = 8192;
-constexpr size_t kMiddle = 1024;
-constexpr size_t kShort = 128;
-
-struct Shifts {
-  Shift after_long = Shift(kLong);
-  Shift after_middle = Shift(kMiddle);
-  Shift after_short = Shift(kShort);
-};
-
-const Shifts& AllShifts() {
-  static const Shifts& shifts = *new Shifts;  // Never destroyed.
-  return shifts;
+const Factors& AllFactors() {
+  static const Factors& factors = *new Factors(MakeFactors());  // Never destroyed.
+  return factors;
 }
 
 // What is left to sum, and where it is copied to.
@@ -117,46 +104,64 @@ void Advance(Run& run, size_t size) {
   run.size -= size;
 }
 
-template <bool kCopies, size_t kStretch>
-__attribute__((target("sse4.2"))) void TakeThrees(Run& run, const Shift& shift) {
-  while (run.size >= 3 * kStretch) {
+__attribute__((target("sse4.2,pclmul"))) inline uint64_t Product(uint64_t crc,
+                                                                 uint32_t factor) {
+  const __m128i product =
+      _mm_clmulepi64_si128(_mm_cvtsi64_si128(static_cast<int64_t>(crc)),
+                           _mm_cvtsi32_si128(static_cast<int>(factor)), 0);
+  return static_cast<uint64_t>(_mm_cvtsi128_si64(product));
+}
+
+template <bool kCopies>
+__attribute__((target("sse4.2,pclmul"))) void TakeThrees(Run& run) {
+  const Factors& factors = AllFactors();
+  while (run.size >= kThreesFrom) {
+    const size_t words = std::min(run.size / (3 * kWord), kStretchWords);
+    const size_t stretch = words * kWord;
     uint64_t first = run.crc;
     uint64_t second = 0;
     uint64_t third = 0;
-    for (size_t at = 0; at < kStretch; at += 8) {
+    for (size_t at = 0; at < stretch; at += kWord) {
       first = Take<kCopies>(run, at, first);
-      second = Take<kCopies>(run, at + kStretch, second);
-      third = Take<kCopies>(run, at + 2 * kStretch, third);
+      second = Take<kCopies>(run, at + stretch, second);
+      third = Take<kCopies>(run, at + 2 * stretch, third);
     }
-    const uint32_t joined = shift(static_cast<uint32_t>(first)) ^ second;
-    run.crc = shift(joined) ^ third;
-    Advance<kCopies>(run, 3 * kStretch);
+    const uint64_t joined =
+        Product(first, factors[2 * words]) ^ Product(second, factors[words]);
+    run.crc = __builtin_ia32_crc32di(0, joined) ^ third;
+    Advance<kCopies>(run, 3 * stretch);
   }
 }
 
 template <bool kCopies>
-__attribute__((target("sse4.2"))) uint32_t ByInstruction(Run run) {
-  if (run.size >= 3 * kShort) {
-    const Shifts& shifts = AllShifts();
-    TakeThrees<kCopies, kLong>(run, shifts.after_long);
-    TakeThrees<kCopies, kMiddle>(run, shifts.after_middle);
-    TakeThrees<kCopies, kShort>(run, shifts.after_short);
-  }
-  while (run.size >= 8) {
-    run.crc = Take<kCopies>(run, 0, run.crc);
-    Advance<kCopies>(run, 8);
-  }
+__attribute__((target("sse4.2"))) void TakeBytes(Run& run, size_t size) {
   auto crc = static_cast<uint32_t>(run.crc);
-  for (size_t i = 0; i < run.size; ++i) {
+  for (size_t i = 0; i < size; ++i) {
     const auto byte = static_cast<uint8_t>(run.from[i]);
     if constexpr (kCopies) run.to[i] = static_cast<std::byte>(byte);
     crc = __builtin_ia32_crc32qi(crc, byte);
   }
-  return crc;
+  run.crc = crc;
+  Advance<kCopies>(run, size);
+}
+
+template <bool kCopies>
+__attribute__((target("sse4.2,pclmul"))) uint32_t ByInstruction(Run run) {
+  if (run.size >= kThreesFrom + kWord) {
+    TakeBytes<kCopies>(run, -reinterpret_cast<uintptr_t>(run.from) % kWord);
+    TakeThrees<kCopies>(run);
+  }
+  while (run.size >= kWord) {
+    run.crc = Take<kCopies>(run, 0, run.crc);
+    Advance<kCopies>(run, kWord);
+  }
+  TakeBytes<kCopies>(run, run.size);
+  return static_cast<uint32_t>(run.crc);
 }
 
 bool HasInstruction() {
-  static const bool has = __builtin_cpu_supports("sse4.2") != 0;
+  static const bool has =
+      __builtin_cpu_supports("sse4.2") != 0 && __builtin_cpu_supports("pclmul") != 0;
   return has;
 }
 

@@ -54,8 +54,9 @@ absl::Status CheckSizes(absl::Span<const Level> levels) {
 // a slice leaves what it does not need in place.
 absl::Status CheckOffsets(const Level& level, int64_t count, bool exact) {
   const int64_t there = OffsetCount(level);
+  const int64_t wanted = level.gaps ? 2 * count : count + 1;
   if (level.offsets.size() % kOffsetSize != 0 ||
-      (exact ? there != count + 1 : there < count + 1)) {
+      (exact ? there != wanted : there < wanted)) {
     return absl::InvalidArgumentError(
         base::StrCat("column has ", there, " offsets for ", count, " values"));
   }
@@ -63,7 +64,7 @@ absl::Status CheckOffsets(const Level& level, int64_t count, bool exact) {
     return absl::InvalidArgumentError("column has offsets that are not aligned");
   }
   const absl::Span<const int64_t> offsets = level.offsets.As<int64_t>();
-  if (offsets[0] < 0 || !std::ranges::is_sorted(offsets)) {
+  if ((wanted > 0 && offsets[0] < 0) || !std::ranges::is_sorted(offsets)) {
     return absl::InvalidArgumentError("column has offsets that do not rise");
   }
   return absl::OkStatus();
@@ -76,7 +77,7 @@ absl::StatusOr<int64_t> CountBelow(const Level& level, int64_t count, bool exact
     return count * level.size;
   }
   TRY(CheckOffsets(level, count, exact));
-  const int64_t below = level.offsets.As<int64_t>()[count];
+  const int64_t below = level.Below({0, count}).end;
   return below > kCountMax ? absl::StatusOr<int64_t>(AbsurdSize(below)) : below;
 }
 
@@ -110,12 +111,30 @@ absl::StatusOr<int64_t> UniformSize(const Level& level, Extent here) {
   return size;
 }
 
+// The offsets of some values of a level.
+Buffer OffsetsOf(const Level& level, Extent here) {
+  const int64_t count = here.end - here.begin;
+  if (level.gaps) {
+    return level.offsets.Slice(2 * here.begin * kOffsetSize, 2 * count * kOffsetSize);
+  }
+  return level.offsets.Slice(here.begin * kOffsetSize, (count + 1) * kOffsetSize);
+}
+
+int64_t BytesBetweenGaps(const Level& level) {
+  const absl::Span<const int64_t> places = level.offsets.As<int64_t>();
+  int64_t bytes = 0;
+  for (size_t i = 0; i < places.size(); i += 2) bytes += places[i + 1] - places[i];
+  return bytes;
+}
+
 }  // namespace
 
 Extent Level::Below(Extent here) const {
   if (fixed()) return {here.begin * size, here.end * size};
   const absl::Span<const int64_t> at = offsets.As<int64_t>();
-  return {at[here.begin], at[here.end]};
+  if (!gaps) return {at[here.begin], at[here.end]};
+  if (here.begin == here.end) return {};
+  return {at[2 * here.begin], at[2 * here.end - 1]};
 }
 
 Column Column::Dense(DType dtype, int64_t rows, const Shape& row_shape, Buffer values) {
@@ -136,11 +155,22 @@ Column Column::Texts(DType dtype, int64_t rows, Buffer offsets, Buffer data) {
   return *std::move(column);
 }
 
+Column Column::TextsWithGaps(DType dtype, int64_t rows, Buffer places, Buffer data) {
+  absl::StatusOr<Column> column =
+      FromLevels(dtype, rows, {Level::WithGaps(std::move(places))}, std::move(data));
+  CHECK(column.ok()) << column.status();
+  return *std::move(column);
+}
+
 absl::StatusOr<Column> Column::FromLevels(DType dtype, int64_t rows, Levels levels,
                                           Buffer values) {
   if (rows < 0 || rows > kCountMax) return AbsurdSize(rows);
   if (IsVariable(dtype) && (levels.empty() || levels.back().fixed())) {
     return absl::InvalidArgumentError("column of texts has no offsets for them");
+  }
+  if (std::ranges::any_of(levels, &Level::gaps) &&
+      (levels.size() > 1 || !IsVariable(dtype))) {
+    return absl::InvalidArgumentError("column has gaps between more than texts");
   }
   TRY(CheckSizes(levels));
   int64_t count = rows;
@@ -228,10 +258,7 @@ absl::StatusOr<Tensor> Column::Row(int64_t row) const {
     return Tensor::Fixed(dtype_, Shape(sizes),
                          values_.Slice(here.begin * size, count * size));
   }
-  const Buffer& offsets = levels_.back().offsets;
-  return Tensor::Texts(
-      dtype_, Shape(sizes),
-      offsets.Slice(here.begin * kOffsetSize, (count + 1) * kOffsetSize), values_);
+  return Tensor::Texts(dtype_, Shape(sizes), OffsetsOf(levels_.back(), here), values_);
 }
 
 std::string_view Column::TextAt(int64_t row) const {
@@ -253,8 +280,7 @@ Column Column::Slice(int64_t begin, int64_t rows) const {
   Extent here = {begin, begin + rows};
   for (Level& level : part.levels_) {
     if (!level.fixed()) {  // What lies below is addressed by these offsets.
-      level.offsets = level.offsets.Slice(here.begin * kOffsetSize,
-                                          (here.end - here.begin + 1) * kOffsetSize);
+      level.offsets = OffsetsOf(level, here);
       return part;
     }
     here = level.Below(here);
@@ -271,6 +297,7 @@ Column Column::Slice(int64_t begin, int64_t rows) const {
 Column Column::Stack(int64_t size) const {
   CHECK_GT(size, 0);
   CHECK_EQ(rows_ % size, 0);
+  CHECK(!HasGaps());
   Column stacked = *this;
   stacked.rows_ = rows_ / size;
   stacked.levels_.insert(stacked.levels_.begin(), Level::Fixed(size));
@@ -279,6 +306,7 @@ Column Column::Stack(int64_t size) const {
 
 Column Column::Nest(int64_t rows, Levels levels) const {
   CHECK_GE(rows, 0);
+  CHECK(!HasGaps());
   Extent here = {0, rows};
   for (const Level& level : levels) here = level.Below(here);
   CHECK_EQ(here.end, rows_);
@@ -329,6 +357,7 @@ Column Column::Below() const {
 }
 
 int64_t Column::content_bytes() const {
+  if (HasGaps()) return BytesBetweenGaps(levels_.back());
   Extent here = {0, rows_};
   for (const Level& level : levels_) here = level.Below(here);
   if (!HoldsTensors()) {

@@ -7,6 +7,7 @@
 //   tokens (ragged)     [?]          offsets               int32 × all tokens
 //   jpeg (bytes)        []           offsets               the bytes of all rows
 //   words               [?]          offsets, offsets      the bytes of all words
+//   record (as read)    []           begins and ends       the bytes of a file
 //   image (tensors)     [?, ?, 3]    -                     a tensor per row
 //
 // so that batching rows is adding a fixed level in front, whatever the rows are: no
@@ -44,6 +45,7 @@ struct Extent {
 struct Level {
   int64_t size = kUnknownSize;  // Fixed, or unknown: then `offsets` say.
   Buffer offsets;               // int64, one more than values at this level, at least.
+  bool gaps = false;  // Values need not touch: offsets are begin and end of each.
 
   static Level Fixed(int64_t size) { return {.size = size, .offsets = {}}; }
 
@@ -51,9 +53,13 @@ struct Level {
     return {.size = kUnknownSize, .offsets = std::move(offsets)};
   }
 
+  static Level WithGaps(Buffer places) {
+    return {.size = kUnknownSize, .offsets = std::move(places), .gaps = true};
+  }
+
   bool fixed() const { return size != kUnknownSize; }
 
-  // Where the values [begin, end) of this level lie in the next.
+  // Where the values [begin, end) of this level lie in the next, gaps included.
   Extent Below(Extent here) const;
 };
 
@@ -70,6 +76,11 @@ class Column {
 
   // One text per row. Requires: rows + 1 offsets, rising, inside `data`.
   static Column Texts(DType dtype, int64_t rows, Buffer offsets, Buffer data);
+
+  // One text per row, still among the bytes where it was found. `places` are int64, the
+  // begin and end of each, rising, inside `data`. Such a column keeps all of the data;
+  // what groups, joins or reshapes its rows makes a copy without gaps first.
+  static Column TextsWithGaps(DType dtype, int64_t rows, Buffer places, Buffer data);
 
   // Any levels above values. An error when buffers and levels do not fit together, so
   // that it can be called with what came from outside.
@@ -93,6 +104,9 @@ class Column {
 
   // Fixed-size values, all rows of one shape: `values()` is the whole column.
   bool IsDense() const;
+
+  // Texts that need not touch; there are no other levels above them.
+  bool HasGaps() const { return !levels_.empty() && levels_.back().gaps; }
 
   // A tensor per row; `levels()` then stand above the tensors.
   bool HoldsTensors() const { return tensors_ != nullptr; }
@@ -125,7 +139,7 @@ class Column {
   Column Slice(int64_t begin, int64_t rows) const;
 
   // Groups each `size` rows into one, along a new leading axis, without a copy.
-  // Requires: size > 0 divides rows().
+  // Requires: size > 0 divides rows(), not HasGaps(); so too Nest.
   Column Stack(int64_t size) const;
 
   // Groups rows by several levels at once, each of which may have groups of differing

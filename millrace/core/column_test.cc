@@ -62,15 +62,23 @@ Column TwoTensors() {
                                            Tensor::FromValues<int32_t>({3}, {1, 1})});
 }
 
+Column WithGaps(const std::vector<std::string>& texts) {
+  PlainRows rows;
+  for (const std::string& text : texts) rows.push_back(Plain::Leaf(text));
+  return BuildWithGaps(DType::kString, rows);
+}
+
 // Calls `check` with random samples of every layout, sliced and not.
 void ForAnySample(const std::function<void(RandomSamples&, const Sample&)>& check) {
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     RandomSamples random(seed);
     const Layout layout = kAllLayouts[seed % std::size(kAllLayouts)];
-    const DType dtype = random.AnyDType();
-    const auto rank = static_cast<int>(random.Below(4));
-    SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << dtype << ", rank "
-                                    << rank << ", layout " << seed % 5);
+    const bool gaps = layout == Layout::kGaps;
+    const DType dtype = gaps ? DType::kBytes : random.AnyDType();
+    const auto rank = gaps ? 0 : static_cast<int>(random.Below(4));
+    SCOPED_TRACE(testing::Message()
+                 << "seed " << seed << ", " << dtype << ", rank " << rank << ", layout "
+                 << seed % std::size(kAllLayouts));
     check(random, random.Of(layout, dtype, rank, random.Below(8)));
     check(random, random.Sliced(layout, dtype, rank, random.Below(8)));
   }
@@ -181,6 +189,22 @@ TEST(ColumnTest, RepeatingBeyondTheBudgetIsAnError) {
   }
 }
 
+TEST(ColumnTest, TextsMayHaveGapsBetweenThem) {
+  const Column column = WithGaps({"one", "", "three"});
+  EXPECT_TRUE(column.HasGaps());
+  EXPECT_EQ(column.TextAt(0), "one");
+  EXPECT_EQ(column.TextAt(1), "");
+  EXPECT_EQ(column.Row(2)->TextAt(0), "three");
+  EXPECT_EQ(column.content_bytes(), 8);
+  EXPECT_EQ(column.row_shape(), Shape());
+  EXPECT_EQ(column.Slice(1, 2).TextAt(1), "three");
+  EXPECT_EQ(column.Slice(1, 2).content_bytes(), 5);
+  EXPECT_TRUE(column.Slice(3, 0).HasGaps());
+  EXPECT_EQ(column.Slice(3, 0).content_bytes(), 0);
+  EXPECT_TRUE(SameRows(column, WithGaps({"one", "", "three"})));
+  EXPECT_FALSE(SameRows(column, WithGaps({"one", "x", "three"})));
+}
+
 TEST(ColumnTest, AnyLayoutReadsBackRowByRow) {
   ForAnySample([](RandomSamples&, const Sample& sample) {
     ASSERT_EQ(ReadRows(sample.column), sample.rows);
@@ -244,6 +268,7 @@ TEST(ColumnTest, StackingGroupsRowsAndUnstackingUndoesIt) {
     const int64_t size = 1 + random.Below(3);
     const int64_t groups = sample.column.rows() / size;
     const Column rows = sample.column.Slice(0, groups * size);
+    if (rows.HasGaps()) return;
     const Column stacked = rows.Stack(size);
     ASSERT_EQ(stacked.rows(), groups);
     for (int64_t i = 0; i < groups; ++i) {
@@ -358,6 +383,10 @@ struct Malformed {
 
 Level Offsets(const std::vector<int64_t>& offsets) {
   return Level::Variable(BufferOf(offsets));
+}
+
+Level Places(const std::vector<int64_t>& places) {
+  return Level::WithGaps(BufferOf(places));
 }
 
 // The same bytes, one byte off.
@@ -478,6 +507,16 @@ std::vector<Malformed> MalformedValues() {
        four,
        "no offsets for them"},
       {"texts beyond the data", DType::kBytes, 1, {Offsets({0, 17})}, four, "where 17"},
+      {"gaps and texts beyond", DType::kBytes, 1, {Places({3, 17})}, four, "where 17"},
+      {"gaps between numbers", i32, 1, {Places({0, 4})}, four, "more than texts"},
+      {"gaps below other levels",
+       DType::kBytes,
+       1,
+       {Level::Fixed(1), Places({0, 4})},
+       four,
+       "more than texts"},
+      {"too few places", DType::kBytes, 2, {Places({0, 4})}, four, "2 offsets for 2"},
+      {"texts that overlap", DType::kBytes, 2, {Places({0, 3, 2, 4})}, four, "rise"},
   };
 }
 
@@ -513,7 +552,7 @@ TEST(ColumnTest, DamagedOffsetsNeverLeadOutside) {
     if (sample.column.HoldsTensors()) return;
     Levels levels = sample.column.levels();
     for (Level& level : levels) {
-      if (level.fixed() || random.Below(2) == 0) continue;
+      if (level.offsets.size() == 0 || random.Below(2) == 0) continue;
       Buffer copy = BufferOf(level.offsets.data(), level.offsets.size());
       auto offsets = copy.MutableAs<int64_t>();
       offsets[random.Below(std::ssize(offsets))] = bad[random.Below(std::size(bad))];
@@ -551,6 +590,8 @@ TEST(ColumnTest, ReachingOutsideIsAProgrammingError) {
   EXPECT_DEATH((void)column.As<int64_t>(), "dtype_");
   EXPECT_DEATH((void)RaggedInts().As<int32_t>(), "IsDense");
   EXPECT_DEATH((void)Words().TextAt(0), "shape_levels");
+  EXPECT_DEATH((void)WithGaps({"a", "b"}).Stack(2), "HasGaps");
+  EXPECT_DEATH((void)WithGaps({"a", "b"}).Nest(1, {Level::Fixed(2)}), "HasGaps");
   EXPECT_DEATH((void)RaggedInts().LeadingSize(3), "row");
 }
 

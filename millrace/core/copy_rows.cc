@@ -329,6 +329,7 @@ absl::StatusOr<Column> FromRows(DType dtype, Tensors rows, Pool& pool) {
 }
 
 absl::StatusOr<Column> ToUniform(const Column& column, Pool& pool) {
+  if (column.HasGaps()) return WithoutGaps(column, pool);
   if (column.row_shape().has_value() || column.rows() == 0) return column;
   Tensors rows;
   for (int64_t row = 0; row < column.rows(); ++row) {
@@ -339,6 +340,11 @@ absl::StatusOr<Column> ToUniform(const Column& column, Pool& pool) {
                      " and ", rows.back().shape().ToString()));
   }
   return FromRows(column.dtype(), std::move(rows), pool);
+}
+
+absl::StatusOr<Column> WithoutGaps(const Column& column, Pool& pool) {
+  if (!column.HasGaps()) return column;
+  return CopyRuns(absl::MakeConstSpan(&column, 1), {{0, {0, column.rows()}}}, pool);
 }
 
 absl::StatusOr<Column> Aligned(const Column& column, Pool& pool) {

@@ -23,7 +23,8 @@ struct RowRef {
   int64_t row = 0;
 };
 
-// Joins columns of one type, in order. Requires: at least one.
+// Joins columns of one type, in order. Requires: at least one. What it gives may have
+// gaps only if one column alone has rows.
 absl::StatusOr<Column> Concatenate(absl::Span<const Column> columns, Pool& pool);
 
 // Takes rows from several columns of one type, in the order given.
@@ -42,6 +43,9 @@ absl::StatusOr<Column> FromRows(DType dtype, Tensors rows, Pool& pool);
 // Gives every row the one shape it must have to be stacked: the column itself where the
 // layout is fixed. An error naming two shapes that differ.
 absl::StatusOr<Column> ToUniform(const Column& column, Pool& pool);
+
+// Gives texts that touch: the column itself where they do.
+absl::StatusOr<Column> WithoutGaps(const Column& column, Pool& pool);
 
 // Gives a dense column whose values begin where frameworks want them to, at a multiple
 // of kAlignment: the column itself where they do, and where it is not dense.

@@ -86,12 +86,15 @@ struct Sources {
 
 // Up to four samples of one layout, or of any where `layout` is not given.
 Sources AnySources(RandomSamples& random, std::optional<Layout> layout) {
-  const DType dtype = random.AnyDType();
-  const auto rank = static_cast<int>(random.Below(4));
+  // Only these can have gaps.
+  const bool texts = layout ? *layout == Layout::kGaps : random.Below(4) == 0;
+  const DType dtype = texts ? DType::kString : random.AnyDType();
+  const auto rank = texts ? 0 : static_cast<int>(random.Below(4));
   Sources sources;
   const int64_t count = 1 + random.Below(4);
   for (int64_t i = 0; i < count; ++i) {
-    const Layout each = layout.value_or(kAllLayouts[random.Below(5)]);
+    const Layout each =
+        layout.value_or(kAllLayouts[random.Below(std::ssize(kAllLayouts))]);
     sources.Add(random.Sliced(each, dtype, rank, random.Below(6)));
   }
   return sources;
@@ -115,7 +118,8 @@ TEST(CopyRowsTest, ConcatenatingJoinsRowsInOrder) {
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(seed);
     RandomSamples random(seed);
-    const Sources sources = AnySources(random, kAllLayouts[seed % 5]);
+    const Sources sources =
+        AnySources(random, kAllLayouts[seed % std::size(kAllLayouts)]);
     const absl::StatusOr<Column> joined = Concatenate(sources.columns, HeapPool());
     ASSERT_THAT(joined, IsOk());
     ASSERT_EQ(ReadRows(*joined), sources.Pick(sources.Refs()));
@@ -127,7 +131,8 @@ TEST(CopyRowsTest, GatheringTakesRowsInTheOrderGiven) {
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(seed);
     RandomSamples random(seed);
-    const Sources sources = AnySources(random, kAllLayouts[seed % 5]);
+    const Sources sources =
+        AnySources(random, kAllLayouts[seed % std::size(kAllLayouts)]);
     const std::vector<RowRef> refs = AnyRefs(random, sources);
     const absl::StatusOr<Column> gathered = Gather(sources.columns, refs, HeapPool());
     ASSERT_THAT(gathered, IsOk());
@@ -391,6 +396,24 @@ TEST(CopyRowsTest, ToUniformMakesEqualRowsOfAnyLayoutStackable) {
     EXPECT_TRUE(uniform.IsDense());
     EXPECT_TRUE(SameRows(uniform, column));
   }
+}
+
+TEST(CopyRowsTest, TextsWithGapsAreCopiedWithoutThem) {
+  PlainRows rows = {Plain::Leaf("one"), Plain::Leaf(""), Plain::Leaf("three")};
+  const Column column = BuildWithGaps(DType::kBytes, rows);
+  for (const absl::StatusOr<Column>& copy :
+       {WithoutGaps(column, HeapPool()), ToUniform(column, HeapPool())}) {
+    ASSERT_THAT(copy, IsOk());
+    EXPECT_FALSE(copy->HasGaps());
+    EXPECT_EQ(copy->values().size(), 8);
+    EXPECT_EQ(ReadRows(*copy), rows);
+    EXPECT_EQ(ReadRows(copy->Stack(3))[0], Plain::List(rows));
+  }
+  const Column none = WithoutGaps(column.Slice(3, 0), HeapPool()).value();
+  EXPECT_FALSE(none.HasGaps());
+  EXPECT_EQ(none.rows(), 0);
+  const Column dense = Ints({1, 2});
+  EXPECT_EQ(WithoutGaps(dense, HeapPool())->values().data(), dense.values().data());
 }
 
 TEST(CopyRowsTest, ToUniformNamesTwoShapesThatDiffer) {

@@ -102,8 +102,10 @@ inline Plain ReadValue(const Column& column, size_t depth, int64_t place) {
   int64_t begin = place * level.size;
   int64_t end = begin + level.size;
   if (level.size == kUnknownSize) {
-    std::memcpy(&begin, level.offsets.data() + place * 8, 8);
-    std::memcpy(&end, level.offsets.data() + (place + 1) * 8, 8);
+    const std::byte* const offsets =
+        level.offsets.data() + place * (level.gaps ? 16 : 8);
+    std::memcpy(&begin, offsets, 8);
+    std::memcpy(&end, offsets + 8, 8);
   }
   if (texts && depth + 1 == column.levels().size()) {
     return Plain::Leaf(BytesAt(column.values(), begin, end - begin));
@@ -160,6 +162,21 @@ inline Column BuildColumn(DType dtype, absl::Span<const int64_t> sizes,
       .value();
 }
 
+// Texts with other bytes between them.
+inline Column BuildWithGaps(DType dtype, const PlainRows& rows) {
+  std::string bytes = "before";
+  std::vector<int64_t> places;
+  for (const Plain& row : rows) {
+    places.push_back(static_cast<int64_t>(bytes.size()));
+    bytes += row.leaf;
+    places.push_back(static_cast<int64_t>(bytes.size()));
+    bytes.append(places.size() % 3, '-');
+  }
+  return Column::TextsWithGaps(
+      dtype, static_cast<int64_t>(rows.size()), BufferOf(places),
+      BufferOf(bytes.data(), static_cast<int64_t>(bytes.size())));
+}
+
 inline void CollectLeaves(const Plain& value, std::vector<std::string>& leaves) {
   if (!value.is_list) leaves.push_back(value.leaf);
   for (const Plain& part : value.list) CollectLeaves(part, leaves);
@@ -176,11 +193,11 @@ inline Tensor BuildTensor(DType dtype, const Shape& shape, const Plain& value) {
 }
 
 // How the rows of a sample are laid out.
-enum class Layout : uint8_t { kDense, kRagged, kTensors, kStacked, kNested };
+enum class Layout : uint8_t { kDense, kRagged, kTensors, kStacked, kNested, kGaps };
 
-inline constexpr Layout kAllLayouts[] = {Layout::kDense, Layout::kRagged,
+inline constexpr Layout kAllLayouts[] = {Layout::kDense,   Layout::kRagged,
                                          Layout::kTensors, Layout::kStacked,
-                                         Layout::kNested};
+                                         Layout::kNested,  Layout::kGaps};
 
 // Makes random samples; the same seed makes the same ones.
 class RandomSamples {
@@ -199,12 +216,16 @@ class RandomSamples {
 
   Sample Any() { return Any(AnyDType(), static_cast<int>(Below(4)), Below(7)); }
 
-  // A layout that needs an axis becomes dense where there is none.
+  // A layout that needs an axis becomes dense where there is none, one that needs
+  // texts where there are none.
   Sample Of(Layout layout, DType dtype, int rank, int64_t rows) {
+    const bool has_gaps = layout == Layout::kGaps && IsVariable(dtype) && rank == 0;
+    if (has_gaps) return WithGaps(dtype, rows);
     if (rank == 0 && layout != Layout::kTensors) layout = Layout::kDense;
     switch (layout) {
       case Layout::kDense:
       case Layout::kRagged:
+      case Layout::kGaps:
         return OfLevels(dtype, Sizes(rank, layout == Layout::kRagged), rows);
       case Layout::kTensors:
         return OfTensors(dtype, rank, rows);
@@ -260,6 +281,18 @@ class RandomSamples {
     return {BuildColumn(dtype, sizes, plain), plain};
   }
 
+  Sample WithGaps(DType dtype, int64_t rows) {
+    PlainRows plain;
+    for (int64_t i = 0; i < rows; ++i) plain.push_back(Plain::Leaf(AnyLeaf(dtype)));
+    return {BuildWithGaps(dtype, plain), plain};
+  }
+
+  // What can be grouped without a copy.
+  Sample AnyGroupable(DType dtype, int rank, int64_t rows) {
+    const Sample any = Any(dtype, rank, rows);
+    return any.column.HasGaps() ? OfLevels(dtype, {}, rows) : any;
+  }
+
   Sample OfTensors(DType dtype, int rank, int64_t rows) {
     Tensors tensors;
     PlainRows plain;
@@ -274,7 +307,7 @@ class RandomSamples {
   // Groups of one size, over any layout of one rank less.
   Sample Stacked(DType dtype, int rank, int64_t rows) {
     const int64_t size = 1 + Below(3);
-    const Sample inside = Any(dtype, rank - 1, rows * size);
+    const Sample inside = AnyGroupable(dtype, rank - 1, rows * size);
     return {inside.column.Stack(size),
             Grouped(inside.rows, std::vector<int64_t>(rows, size))};
   }
@@ -287,7 +320,7 @@ class RandomSamples {
       sizes.push_back(Below(4));
       offsets.push_back(offsets.back() + sizes.back());
     }
-    const Sample inside = Any(dtype, rank - 1, offsets.back());
+    const Sample inside = AnyGroupable(dtype, rank - 1, offsets.back());
     return {inside.column.Nest(rows, {Level::Variable(BufferOf(offsets))}),
             Grouped(inside.rows, sizes)};
   }

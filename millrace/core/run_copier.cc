@@ -29,13 +29,15 @@ namespace {
 struct Places {
   int64_t size;
   const int64_t* offsets;
+  bool gaps;
 };
 
 int64_t Length(const Run& run) { return run.extent.end - run.extent.begin; }
 
 Extent Below(const Places& places, Extent here) {
   if (places.size == kUnknownSize) {
-    return {places.offsets[here.begin], places.offsets[here.end]};
+    const int64_t* const first = places.offsets + here.begin * (places.gaps ? 2 : 1);
+    return {first[0], first[here.end - here.begin]};
   }
   return {here.begin * places.size, here.end * places.size};
 }
@@ -50,6 +52,17 @@ void WriteEnds(const Places& places, Extent here, int64_t begin, int64_t* out) {
   for (int64_t i = here.begin; i < here.end; ++i) {
     *out++ = places.offsets[i + 1] + shift;
   }
+}
+
+// Of values with gaps between them each is a run by itself.
+Runs OneByOne(const Runs& runs) {
+  Runs singles;
+  for (const Run& run : runs) {
+    for (int64_t i = run.extent.begin; i < run.extent.end; ++i) {
+      singles.push_back({run.source, {i, i + 1}});
+    }
+  }
+  return singles;
 }
 
 }  // namespace
@@ -131,8 +144,9 @@ absl::StatusOr<Buffer> RunCopier::CopyOffsets(size_t depth) {
   std::vector<Places> places;
   for (const Column& column : columns_) {
     const Level& level = column.levels()[depth];
-    places.push_back({level.size, level.offsets.As<int64_t>().data()});
+    places.push_back({level.size, level.offsets.As<int64_t>().data(), level.gaps});
   }
+  if (std::ranges::any_of(places, &Places::gaps)) runs_ = OneByOne(runs_);
   Buffer buffer = TRY(pool_.AllocateFor<int64_t>(total_ + 1));
   int64_t* out = buffer.MutableAs<int64_t>().data();
   int64_t end = 0;

@@ -199,8 +199,8 @@ TEST(SpecTest, AdmitsExactlyWhatEveryRowFits) {
     SCOPED_TRACE(seed);
     RandomSamples random(seed);
     const auto rank = static_cast<int>(random.Below(4));
-    const Sample sample =
-        random.Sliced(kAllLayouts[seed % 5], DType::kInt16, rank, 1 + random.Below(3));
+    const Sample sample = random.Sliced(kAllLayouts[seed % std::size(kAllLayouts)],
+                                        DType::kInt16, rank, 1 + random.Below(3));
     Shape shape;
     for (int64_t axis = 0; axis < rank + (random.Below(10) == 0 ? 1 : 0); ++axis) {
       shape = shape.WithLeading(random.Below(2) == 0 ? kAny : random.Below(4));

@@ -137,8 +137,27 @@ inline core::Column TextRows(const std::vector<std::string>& texts,
   return *core::FromRows(dtype, std::move(rows), core::HeapPool());
 }
 
-// The same rows in every layout that can hold them: by levels, a tensor per row, and as
-// a part of a longer column, so that nothing starts at 0.
+// The same texts, one per row, with something else between them.
+inline core::Column WithGaps(const core::Tensors& rows) {
+  std::string bytes = "?";
+  std::vector<int64_t> places;
+  for (const core::Tensor& row : rows) {
+    places.push_back(static_cast<int64_t>(bytes.size()));
+    bytes += row.TextAt(0);
+    places.push_back(static_cast<int64_t>(bytes.size()));
+    bytes += "?";
+  }
+  const auto copy = [](const void* from, size_t size) {
+    return *core::CopyBytes(from, static_cast<int64_t>(size), core::HeapPool());
+  };
+  return core::Column::TextsWithGaps(
+      rows[0].dtype(), static_cast<int64_t>(rows.size()),
+      copy(places.data(), places.size() * sizeof(int64_t)),
+      copy(bytes.data(), bytes.size()));
+}
+
+// The same rows in every layout that can hold them: by levels, a tensor per row, as a
+// part of a longer column, so that nothing starts at 0, and with gaps.
 inline std::vector<core::Column> Layouts(const core::Tensors& rows) {
   CHECK(!rows.empty());
   const core::DType dtype = rows[0].dtype();
@@ -146,10 +165,17 @@ inline std::vector<core::Column> Layouts(const core::Tensors& rows) {
   longer.insert(longer.end(), rows.begin(), rows.end());
   longer.push_back(rows.front());
   const auto size = static_cast<int64_t>(rows.size());
-  return {*core::FromRows(dtype, rows, core::HeapPool()),
-          core::Column::OfTensors(dtype, rows),
-          core::FromRows(dtype, longer, core::HeapPool())->Slice(1, size),
-          core::Column::OfTensors(dtype, longer).Slice(1, size)};
+  std::vector<core::Column> layouts = {
+      *core::FromRows(dtype, rows, core::HeapPool()),
+      core::Column::OfTensors(dtype, rows),
+      core::FromRows(dtype, longer, core::HeapPool())->Slice(1, size),
+      core::Column::OfTensors(dtype, longer).Slice(1, size)};
+  const bool texts =
+      core::IsVariable(dtype) && std::ranges::all_of(rows, [](const core::Tensor& row) {
+        return row.shape().is_scalar();
+      });
+  if (texts) layouts.push_back(WithGaps(longer).Slice(1, size));
+  return layouts;
 }
 
 // --- Looking into columns ---

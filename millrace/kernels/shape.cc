@@ -150,7 +150,7 @@ absl::StatusOr<ValueType> InferReshape(const KernelTypes& types) {
 absl::StatusOr<Column> ReshapeRegular(const KernelCall& call, const Shape& from) {
   const absl::StatusOr<Shape> to = Resolve(from, WantedShape(call.arguments));
   if (!to.ok()) return RowErrorOf(0, to.status());
-  const Column& column = call.operands[0].column;
+  const Column column = TRY(core::WithoutGaps(call.operands[0].column, call.pool));
   core::Levels levels;
   for (const int64_t size : to->sizes()) levels.push_back(core::Level::Fixed(size));
   if (core::IsVariable(column.dtype())) levels.push_back(column.levels().back());

@@ -165,6 +165,12 @@ TEST(ShapeTest, ReshapesSlicedTexts) {
             "string[1, 2] [\"c\", \"d\"]");
 }
 
+TEST(ShapeTest, ReshapesTextsWithGaps) {
+  const Column column = WithGaps({Tensor::Text("a"), Tensor::Text("bc")});
+  EXPECT_EQ(Shown(CallKernel("reshape", {Rows(column)}, To({1}))),
+            "string[1] [\"a\"]; string[1] [\"bc\"]");
+}
+
 TEST(ShapeTest, ReshapesToAndFromScalars) {
   EXPECT_EQ(
       Shown(CallKernel("reshape", {Rows(ScalarRows<int8_t>({7, 8}))}, To({1, 1}))),

@@ -69,7 +69,7 @@ void CheckAligned(const Values& values) {
 Values Values::From(int64_t distance) const {
   Values further = *this;
   if (offsets != nullptr) {
-    further.offsets += distance;
+    further.offsets += distance * offsets_each;
   } else if (distance != 0) {
     further.data += distance * value_bytes;
   }
@@ -101,6 +101,7 @@ Values ValuesOf(const Column& column) {
                    .value_bytes = core::SizeOf(column.dtype())};
   if (core::IsVariable(column.dtype())) {
     values.offsets = column.levels().back().offsets.As<int64_t>().data();
+    values.offsets_each = column.HasGaps() ? 2 : 1;
   }
   CheckAligned(values);
   return values.From(extent.begin);

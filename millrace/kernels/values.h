@@ -22,7 +22,8 @@ struct Values {
   const std::byte* data = nullptr;   // The first value; of texts, all their bytes.
   const int64_t* offsets = nullptr;  // Of texts: where the first begins and ends, ...
   int64_t value_bytes = 0;           // Of one value; 0 for texts.
-  int64_t step = 1;  // From one value to the next; 0 is the same one again.
+  int64_t step = 1;          // From one value to the next; 0 is the same one again.
+  int64_t offsets_each = 1;  // 2 where each text has a begin and an end of its own.
 
   // The same, beginning `distance` values further.
   Values From(int64_t distance) const;
@@ -35,7 +36,7 @@ struct Values {
 
   // Requires: texts.
   std::string_view TextAt(int64_t index) const {
-    const int64_t* const begin = offsets + index * step;
+    const int64_t* const begin = offsets + index * step * offsets_each;
     return {reinterpret_cast<const char*>(data) + begin[0],
             static_cast<size_t>(begin[1] - begin[0])};
   }

@@ -88,6 +88,17 @@ TEST(ValuesTest, FindsTheValuesOfASlicedColumn) {
   EXPECT_EQ(ValuesOf(NestedRagged().Slice(1, 1)).As<int32_t>()[0], 20);
 }
 
+TEST(ValuesTest, FindsTextsWithGapsBetweenThem) {
+  const Column column = WithGaps(
+      {Tensor::Text("a"), Tensor::Text("bc"), Tensor::Text(""), Tensor::Text("d")});
+  Values values = ValuesOf(column.Slice(1, 3));
+  EXPECT_EQ(values.TextAt(0), "bc");
+  EXPECT_EQ(values.TextAt(2), "d");
+  EXPECT_EQ(values.From(2).TextAt(0), "d");
+  values.step = 0;
+  EXPECT_EQ(values.From(1).From(-1).TextAt(2), "bc");
+}
+
 TEST(ValuesTest, CountsValuesNotBytes) {
   EXPECT_EQ(CountValues(Ragged()), 3);
   EXPECT_EQ(CountValues(Ragged().Slice(0, 2)), 1);

@@ -82,6 +82,9 @@ class ByteFeed {
   // fewer. Requires: can_set_apart(), not passing().
   absl::StatusOr<SetApart> PassApart(int64_t size);
 
+  // So much of a window fits in front of the next one, without moving that.
+  int64_t headroom() const { return compressed() ? 0 : options_.window_bytes / 32; }
+
   bool can_set_apart() const { return !compressed(); }
 
   // Tells whether there are so many bytes, as far as that is known: DataLoss when not.
@@ -100,8 +103,6 @@ class ByteFeed {
 
   // Where the bytes to read end, in the file.
   int64_t read_end() const { return compressed() ? file_.bytes : options_.end; }
-
-  int64_t headroom() const { return compressed() ? 0 : options_.window_bytes / 64; }
 
   absl::StatusOr<bool> FetchPlain(Waiting waiting);
   absl::StatusOr<bool> FetchPiece(Waiting waiting);

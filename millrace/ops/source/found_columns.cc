@@ -14,6 +14,7 @@
 
 #include "millrace/base/status.h"
 #include "millrace/base/utf8.h"
+#include "millrace/codec/crc32c.h"
 #include "millrace/core/block.h"
 #include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
@@ -38,17 +39,49 @@ bool AllUtf8(const core::Column& texts) {
 }
 
 // A column of texts, where they are what their type says.
-std::optional<core::Column> Texts(core::DType dtype, core::Buffer offsets,
-                                  core::Buffer texts) {
-  const int64_t rows = offsets.size() / static_cast<int64_t>(sizeof(int64_t)) - 1;
-  core::Column column =
-      core::Column::Texts(dtype, rows, std::move(offsets), std::move(texts));
-  if (dtype == core::DType::kString && !AllUtf8(column)) return std::nullopt;
-  return column;
+std::optional<core::Column> Checked(core::Column texts) {
+  if (texts.dtype() == core::DType::kString && !AllUtf8(texts)) return std::nullopt;
+  return texts;
+}
+
+// Tells whether texts are better left where they are: they are not so short that two
+// places for each weigh more than a copy, and no more is kept than twice their size.
+bool FillTheirSource(const FoundRows& found, int field) {
+  constexpr int64_t kShortTextBytes = 1 << 10;
+  const core::Buffer* const source = found.OnlySource();
+  const int64_t bytes = found.BytesOf(field);
+  return source != nullptr && 2 * bytes >= source->size() &&
+         bytes >= found.rows() * kShortTextBytes;
+}
+
+// Texts that stay where they were read.
+MaybeColumn TextsInPlace(const FoundRows& found, int field, const RowsPlan& plan,
+                         core::Pool& pool) {
+  core::Buffer places = TRY(pool.AllocateFor<int64_t>(2 * found.rows()));
+  int64_t* out = places.MutableAs<int64_t>().data();
+  for (int64_t place = 0; place < found.rows(); ++place) {
+    const FoundRows::Piece* const text = found.OnlyPiece(place, field);
+    if (text == nullptr) return std::nullopt;
+    const std::optional<uint32_t> crc = found.row(place).crc;
+    if (crc && plan.sums && *crc != codec::Crc32c(found.TextOf(*text))) {
+      return std::nullopt;
+    }
+    *out++ = text->begin;
+    *out++ = text->begin + text->size;
+  }
+  return Checked(core::Column::TextsWithGaps(plan.spec.fields()[field].dtype,
+                                             found.rows(), std::move(places),
+                                             *found.OnlySource()));
 }
 
 MaybeColumn TextsOf(const FoundRows& found, int field, const RowsPlan& plan,
                     core::Pool& pool) {
+  if (FillTheirSource(found, field)) {
+    if (MaybeColumn texts = TextsInPlace(found, field, plan, pool);
+        !texts.ok() || *texts) {
+      return texts;
+    }
+  }
   core::Buffer offsets = TRY(pool.AllocateFor<int64_t>(found.rows() + 1));
   core::Buffer texts = TRY(pool.Allocate(found.BytesOf(field)));
   const absl::Span<int64_t> ends = offsets.MutableAs<int64_t>();
@@ -60,7 +93,8 @@ MaybeColumn TextsOf(const FoundRows& found, int field, const RowsPlan& plan,
     if (found.row(place).crc.value_or(crc) != crc) return std::nullopt;
     ends[place + 1] = room - begin;
   }
-  return Texts(plan.spec.fields()[field].dtype, std::move(offsets), std::move(texts));
+  return Checked(core::Column::Texts(plan.spec.fields()[field].dtype, found.rows(),
+                                     std::move(offsets), std::move(texts)));
 }
 
 MaybeColumn KeysOf(const FoundRows& found, core::DType dtype, core::Pool& pool) {
@@ -72,7 +106,8 @@ MaybeColumn KeysOf(const FoundRows& found, core::DType dtype, core::Pool& pool) 
   }
   const std::string_view keys = found.keys();
   core::Buffer texts = TRY(core::CopyBytes(keys.data(), std::ssize(keys), pool));
-  return Texts(dtype, std::move(offsets), std::move(texts));
+  return Checked(
+      core::Column::Texts(dtype, found.rows(), std::move(offsets), std::move(texts)));
 }
 
 MaybeColumn ColumnOf(const FoundRows& found, int field, const RowsPlan& plan,
@@ -85,7 +120,7 @@ MaybeColumn ColumnOf(const FoundRows& found, int field, const RowsPlan& plan,
 
 }  // namespace
 
-absl::StatusOr<std::optional<core::Block>> CopyColumns(const FoundRows& found,
+absl::StatusOr<std::optional<core::Block>> MakeByField(const FoundRows& found,
                                                        const RowsPlan& plan,
                                                        const SourceContext& context) {
   if (found.rows() == 0 || found.any_wrong() || found.longest() >= kLongTextBytes) {

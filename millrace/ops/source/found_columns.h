@@ -14,7 +14,7 @@ namespace millrace::ops {
 
 // Nothing where there are no rows, or one is long or not as it should be: what is wrong
 // with it, and where, is found out row by row.
-absl::StatusOr<std::optional<core::Block>> CopyColumns(const FoundRows& found,
+absl::StatusOr<std::optional<core::Block>> MakeByField(const FoundRows& found,
                                                        const RowsPlan& plan,
                                                        const SourceContext& context);
 

@@ -48,8 +48,24 @@ class FoundColumnsTest : public testing::Test {
     found_.AddPiece(field, buffer, 0, std::ssize(text));
   }
 
+  // Two rows of one field, with checksums, and where they lie.
+  core::Buffer AddInOneBuffer(int64_t size, int64_t unused = 0) {
+    plan_.spec = core::Spec({{.name = "a", .dtype = core::DType::kBytes, .shape = {}}});
+    plan_.has_key = false;
+    plan_.sums = true;
+    const std::string bytes(2 * size + unused, 'x');
+    const core::Buffer buffer =
+        *core::CopyBytes(bytes.data(), std::ssize(bytes), core::HeapPool());
+    for (int64_t row = 0; row < 2; ++row) {
+      found_.AddPiece(0, buffer, row * size, size);
+      found_.EndRow({.crc = codec::Crc32c(buffer.text().substr(row * size, size))},
+                    row);
+    }
+    return buffer;
+  }
+
   absl::StatusOr<std::optional<core::Block>> Copy() {
-    return CopyColumns(found_.TakeComplete(), plan_,
+    return MakeByField(found_.TakeComplete(), plan_,
                        {.pool = core::HeapPool(), .call_number = 0});
   }
 
@@ -103,6 +119,28 @@ TEST_F(FoundColumnsTest, GivesNothingWhereAChecksumDoesNotFit) {
     found_.EndRow({.crc = codec::Crc32c("one and two") + change}, 0);
     EXPECT_EQ(Copy()->has_value(), change == 0);
   }
+}
+
+TEST_F(FoundColumnsTest, TextsThatFillABufferStayThere) {
+  const core::Buffer buffer = AddInOneBuffer(4096, 8192);
+  const core::Column texts = (**Copy()).columns()[0];
+  EXPECT_TRUE(texts.HasGaps());
+  EXPECT_EQ(texts.values().data(), buffer.data());
+  EXPECT_EQ(texts.TextAt(0), std::string(4096, 'x'));
+  EXPECT_EQ(texts.content_bytes(), 8192);
+}
+
+TEST_F(FoundColumnsTest, OthersAreCopiedSoThatABufferIsNotKept) {
+  AddInOneBuffer(4096, 8193);  // More than half would be kept for nothing.
+  EXPECT_FALSE((**Copy()).columns()[0].HasGaps());
+  AddInOneBuffer(100);  // Too short for two places each.
+  EXPECT_FALSE((**Copy()).columns()[0].HasGaps());
+}
+
+TEST_F(FoundColumnsTest, ChecksumsAreCheckedInPlace) {
+  core::Buffer buffer = AddInOneBuffer(4096);
+  buffer.mutable_data()[5000] ^= std::byte{1};
+  EXPECT_FALSE(Copy()->has_value());
 }
 
 TEST_F(FoundColumnsTest, LeavesLongTextsWhereTheyAre) {

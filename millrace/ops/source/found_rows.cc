@@ -110,14 +110,20 @@ int64_t FoundRows::ContentBytes(int64_t place, int field) const {
   return bytes;
 }
 
-std::optional<core::Buffer> FoundRows::LongContent(int64_t place, int field) const {
-  const absl::Span<const Piece> pieces = PiecesOf(place);
-  const auto first = std::ranges::find(pieces, field, &Piece::field);
-  if (first == pieces.end() || first->size < kLongTextBytes ||
-      first->size < ContentBytes(place, field)) {
-    return std::nullopt;
+const FoundRows::Piece* FoundRows::OnlyPiece(int64_t place, int field) const {
+  const Piece* only = nullptr;
+  for (const Piece& piece : PiecesOf(place)) {
+    if (piece.field != field) continue;
+    if (only != nullptr) return nullptr;
+    only = &piece;
   }
-  return sources_[first->source].buffer.Slice(first->begin, first->size);
+  return only;
+}
+
+std::optional<core::Buffer> FoundRows::LongContent(int64_t place, int field) const {
+  const Piece* const only = OnlyPiece(place, field);
+  if (only == nullptr || only->size < kLongTextBytes) return std::nullopt;
+  return sources_[only->source].buffer.Slice(only->begin, only->size);
 }
 
 uint32_t FoundRows::CopyContent(int64_t place, int field, bool sums,
@@ -192,7 +198,7 @@ absl::Status GiveRows(const FoundRows& found, const RowsPlan& plan,
   for (const std::shared_ptr<Stretch>& content : found.Wanted()) {
     TRY(content->status());
   }
-  if (std::optional<core::Block> block = TRY(CopyColumns(found, plan, context))) {
+  if (std::optional<core::Block> block = TRY(MakeByField(found, plan, context))) {
     return sink.Give(*std::move(block));
   }
   RowBuilder builder(plan.spec, context);

@@ -96,12 +96,20 @@ class FoundRows {
   // A field's content in a row: how long it is, ...
   int64_t ContentBytes(int64_t place, int field) const;
 
+  // ... the one piece it lies in, if it is one, ...
+  const Piece* OnlyPiece(int64_t place, int field) const;
+
   // ... all of it where it is long and lies in one piece, ...
   std::optional<core::Buffer> LongContent(int64_t place, int field) const;
 
   // ... and a copy of it, at `room`, which is moved behind it. Gives its sum, where
   // wanted.
   uint32_t CopyContent(int64_t place, int field, bool sums, std::byte*& room) const;
+
+  // The one buffer that all rows lie in; null where they lie in several.
+  const core::Buffer* OnlySource() const {
+    return sources_.size() == 1 ? &sources_[0].buffer : nullptr;
+  }
 
   // Whether finding told anything wrong.
   bool any_wrong() const { return !whys_.empty() || !lost_.ok(); }

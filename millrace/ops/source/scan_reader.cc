@@ -143,6 +143,10 @@ absl::StatusOr<ScanReader::Step> ScanReader::TakeContent() {
     }
   }
   if (size >= kApartBytes && feed_.can_set_apart()) return SetApart(size);
+  if (here < size && size <= feed_.headroom()) {  // So that it lies in one piece.
+    feed_.Want(size);
+    return Step::kNeedMore;
+  }
   if (here > 0 || size == 0) {
     const char* const room = feed_.room().text().data();
     found_.AddPiece(content_->field, feed_.room(), rest_.data() - room, here);

@@ -245,6 +245,41 @@ TEST(ScanReaderTest, LongRowsAreFetchedApart) {
   EXPECT_EQ(read, rows);
 }
 
+// Also where one begins in one window and ends in the next.
+TEST(ScanReaderTest, ShortRowsStayWhereTheyWereRead) {
+  const TemporaryFolder folder;
+  std::vector<std::string> rows;
+  for (int64_t i = 0; i < 400; ++i) rows.push_back(Noise(1200 + 83 * i % 30'000, i));
+  const std::string path = folder.Write("a.tfrecord", TfrecordOf(rows));
+  for (const int aheads : {0, 2}) {
+    SCOPED_TRACE(aheads);
+    const auto source =
+        *MakeFileSource(Call("read_tfrecord", path), {.pool = core::HeapPool()});
+    ASSERT_THAT(source->List(), IsOk());
+    const auto reader = *source->Open({0, 0, lanes::kRowsMax});
+    KeepsBlocks kept;
+    while (true) {
+      while (reader->ahead() < aheads) {
+        const std::shared_ptr<FetchAhead> ahead = reader->Ahead();
+        if (ahead == nullptr) break;
+        ahead->Fetch();
+      }
+      ASSERT_THAT(reader->Fetch(), IsOk());
+      std::optional<FoundWork> work = *reader->Find();
+      if (!work) break;
+      ASSERT_THAT((*std::move(work))(kept), IsOk());
+    }
+    std::vector<std::string> read;
+    for (const core::Block& block : kept.blocks) {
+      EXPECT_TRUE(block.columns()[0].HasGaps()) << read.size();
+      for (int64_t row = 0; row < block.rows(); ++row) {
+        read.emplace_back(block.columns()[0].TextAt(row));
+      }
+    }
+    EXPECT_EQ(read, rows);
+  }
+}
+
 TEST(ScanReaderTest, BlocksAreNeitherTinyNorHuge) {
   const TemporaryFolder folder;
   std::vector<std::string> rows(4000, Noise(1000));
