@@ -147,23 +147,35 @@ bool BranchSource::waits() const {
 
 absl::StatusOr<std::unique_ptr<ops::Reader>> BranchSource::Open(
     const lanes::RowRange& rows) const {
+  Inputs inputs = TRY(InputsOf(rows));
+  return std::make_unique<LaneReader>(std::move(inputs), library_, pool_);
+}
+
+std::vector<std::shared_ptr<const PassPlan>> BranchSource::inputs() const {
+  const base::MutexLock lock(&mutex_);
+  if (turns_.empty()) return {};
+  return {turns_.front().plan};
+}
+
+absl::StatusOr<Inputs> BranchSource::InputsOf(const lanes::RowRange& rows) const {
   const base::MutexLock lock(&mutex_);
   const auto behind =
       std::ranges::upper_bound(turns_, rows.split, {}, &Turn::first_split);
   const Turn& turn = *std::prev(behind);
   const int64_t lane = rows.split - turn.first_split;
   const int64_t number = std::distance(turns_.begin(), behind) - 1;
-  auto reader = std::make_unique<LaneReader>(
-      LaneRun{
-          .plan = turn.plan,
-          .begin = lane,
-          .end = turn.whole ? turn.plan->lanes.size() : lane + 1,
-          .skip = rows.begin,
-          .turn = options_.repeats ? KeyOfTurn(number, options_.repeats_before) : 0},
-      library_, pool_);
+  Inputs inputs;
+  inputs.runs.push_back(
+      {.plan = turn.plan,
+       .begin = lane,
+       .end = turn.whole ? turn.plan->lanes.size() : lane + 1,
+       .skip = rows.begin,
+       .turn = options_.repeats ? KeyOfTurn(number, options_.repeats_before) : 0});
   const bool watched = number == 0 && options_.repeats && !options_.turns;
-  if (!watched) return reader;
-  return FirstTurn::Watched(first_turn_, std::move(reader));
+  if (watched) {
+    inputs.ended = [turn = first_turn_](bool any) { turn->End(any); };
+  }
+  return inputs;
 }
 
 }  // namespace millrace::exec

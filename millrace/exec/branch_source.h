@@ -17,6 +17,7 @@
 #include "millrace/base/mutex.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/first_turn.h"
+#include "millrace/exec/nested_source.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/manifest.h"
@@ -32,7 +33,7 @@ struct BranchOptions {
   int64_t repeats_before = 0;         // Of its rows: those turns are others again.
 };
 
-class BranchSource final : public ops::Source {
+class BranchSource final : public NestedSource {
  public:
   using PlanTurn = std::function<absl::StatusOr<PassPlan>(int64_t turn)>;
 
@@ -45,6 +46,8 @@ class BranchSource final : public ops::Source {
   bool waits() const override;
   absl::StatusOr<std::unique_ptr<ops::Reader>> Open(
       const lanes::RowRange& rows) const override;
+  absl::StatusOr<Inputs> InputsOf(const lanes::RowRange& rows) const override;
+  std::vector<std::shared_ptr<const PassPlan>> inputs() const override;
 
   // Plans more turns, about as many as there are, where there are more.
   absl::Status Grow();

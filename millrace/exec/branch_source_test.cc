@@ -183,10 +183,6 @@ TEST(BranchSourceTest, WaitsForFilesOnly) {
                    " %1 = repeat(%0, count=2)");
   const auto plan = *PlanPass(AsWritten(text), ops::DefaultLibrary(), {});
   EXPECT_TRUE(plan.source->waits());
-  const auto reader = *plan.source->Open({1, 0, lanes::kRowsMax});
-  EXPECT_THAT(reader->FetchNow(), base::IsOkAndHolds(false));
-  ASSERT_THAT(reader->Fetch(), IsOk());
-  EXPECT_THAT(reader->FetchNow(), base::IsOkAndHolds(true));
 }
 
 TEST(BranchSourceTest, TurnsAreToldFromThoseOfRepeatsBefore) {

@@ -33,7 +33,7 @@ class Chain::Output final : public ops::Emitter, public ops::BadRows {
                  IgnoringPlace(chain->plan_.nodes, place) >= 0) {}
 
   absl::Status Emit(core::Block block) override {
-    chain_->meters_.AddOutput(place_, block.rows(), block.content_bytes());
+    chain_->meters_.AddOutput(chain_->plan_.numbers[place_], block.rows(), block.content_bytes());
     if (place_ < chain_->stage_.last) {
       return chain_->PushAt(place_ + 1, std::move(block));
     }
@@ -99,7 +99,7 @@ absl::Status Chain::PushCarry(const Tails& tails) {
 }
 
 absl::Status Chain::PushAt(int place, core::Block block) {
-  meters_.AddInput(place, block.rows());
+  meters_.AddInput(plan_.numbers[place], block.rows());
   return Enter(place,
                [&] { return At(place).Push(std::move(block), OutputOf(place)); });
 }
@@ -119,7 +119,7 @@ absl::Status Chain::Enter(int place, const Run& run) {
 void Chain::SwitchTo(int place) {
   if (!meters_.on()) return;
   const int64_t now = meters_.Now();
-  if (timed_ >= 0) meters_.AddTime(timed_, now - timed_since_);
+  if (timed_ >= 0) meters_.AddTime(plan_.numbers[timed_], now - timed_since_);
   timed_ = place;
   timed_since_ = now;
 }

@@ -94,7 +94,7 @@ bool Engine::Pick(Role role, Task& task, PassRun*& pass) {
   for (size_t i = 0; i < passes_.size(); ++i) {
     pass = passes_[(next_pass_ + i) % passes_.size()];
     const bool found =
-        role == Role::kCompute ? pass->Claim(task) : pass->ClaimFetch(task);
+        role == Role::kCompute ? pass->Claim(true, task) : pass->ClaimFetch(true, task);
     if (!found) continue;
     next_pass_ = (next_pass_ + i + 1) % passes_.size();
     return true;
@@ -116,7 +116,7 @@ void Engine::RunTask(Task task, PassRun& pass, int thread) {
 // of a thread that sleeps: to wake either up would cost more than many a task.
 bool Engine::Help(PassRun& pass) {
   Task task;
-  if (computing_asleep_ == 0 || !pass.Claim(task)) return false;
+  if (computing_asleep_ == 0 || !pass.Claim(true, task)) return false;
   Wake(pass);
   RunTask(std::move(task), pass, options_.threads);
   Wake(pass);
@@ -181,7 +181,7 @@ Iterator::Iterator(Engine& engine, PassPlan plan, const ops::Library& library,
                    Start start)
     : engine_(engine),
       plan_(std::move(plan)),
-      meters_(plan_.nodes.size(), engine.options_.clock, engine.options_.meters),
+      meters_(plan_.pipeline.size(), engine.options_.clock, engine.options_.meters),
       left_out_(plan_.nodes),
       opened_(engine.options_.clock.Monotonic()),
       state_(std::move(start.state)),
@@ -252,15 +252,23 @@ profile::PassFacts Iterator::Facts() const {
   facts.fetching = meters_.fetching();
   facts.memory_peak_bytes = engine_.memory().peak_bytes;
   const std::vector<MeterReading> readings = meters_.Read();
-  for (size_t place = 0; place < readings.size(); ++place) {
-    const ir::Pipeline& node = plan_.nodes[place];
-    facts.operators.push_back({.name = node.name(),
-                               .row_wise = node.schema().traits.row_wise,
-                               .busy = readings[place].busy,
-                               .rows_in = readings[place].rows_in,
-                               .rows_out = readings[place].rows_out,
-                               .bytes_out = readings[place].bytes_out,
-                               .rows_left_out = left_out_.counts()[place]});
+  for (size_t number = 0; number < readings.size(); ++number) {
+    const MeterReading& reading = readings[number];
+    const auto place = std::ranges::find(plan_.numbers, static_cast<int>(number));
+    const bool is_outer = place != plan_.numbers.end();
+    // A shuffle that is done by reading does nothing itself.
+    if (!is_outer && reading.blocks == 0) continue;
+    const ir::Pipeline& node = plan_.pipeline[number];
+    facts.operators.push_back(
+        {.name = node.name(),
+         .number = static_cast<int>(number),
+         .row_wise = node.schema().traits.row_wise,
+         .busy = reading.busy,
+         .rows_in = reading.rows_in,
+         .rows_out = reading.rows_out,
+         .bytes_out = reading.bytes_out,
+         .rows_left_out =
+             is_outer ? left_out_.counts()[place - plan_.numbers.begin()] : 0});
   }
   facts.first_left_out = left_out_.first();
   return facts;

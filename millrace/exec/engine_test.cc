@@ -63,6 +63,19 @@ TEST(EngineTest, GivesWhatTheSequentialRunnerGives) {
   }
 }
 
+// Behind a batch lanes are joined, or there is but one, whose tail ends with it.
+TEST(EngineTest, TheLastShortBatchIsGivenWhateverStandsBehindIt) {
+  const std::string batches = "%0 = range(stop=10) %1 = batch(%0, size=4) ";
+  for (const std::string behind :
+       {"", "%2 = shuffle(%1, window=2)", "%2 = take(%1, count=9)",
+        "%2 = shuffle(%1, window=2) %3 = take(%2, count=9)"}) {
+    Engine engine({.threads = 2});
+    const core::Block given = Joined(Drain(*MustOpen(engine, batches + behind)), 1);
+    EXPECT_EQ(given.rows(), 10) << behind;
+    EXPECT_TRUE(core::SameRows(given, Joined(MustRun(batches + behind), 1))) << behind;
+  }
+}
+
 TEST(EngineTest, CountsRowsWhereBatchesAreTakenApartAgain) {
   Engine engine({.threads = 2});
   const auto iterator =

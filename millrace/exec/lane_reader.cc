@@ -10,18 +10,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 
 #include "millrace/base/clock.h"
-#include "millrace/base/hash.h"
 #include "millrace/base/status.h"
 #include "millrace/core/block.h"
-#include "millrace/core/buffer.h"
-#include "millrace/core/column.h"
-#include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/chain.h"
+#include "millrace/exec/in_turn.h"
 #include "millrace/exec/meters.h"
+#include "millrace/exec/nested_source.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/read_parts.h"
 #include "millrace/exec/row_names.h"
@@ -36,12 +33,6 @@
 namespace millrace::exec {
 namespace {
 
-bool AllRowWise(const PassPlan& plan) {
-  return std::all_of(
-      plan.nodes.begin() + 1, plan.nodes.end(),
-      [](const ir::Pipeline& node) { return node.schema().traits.row_wise; });
-}
-
 Stage StageOf(int first, int last) {
   return {.kind = Stage::Kind::kInOrder, .first = first, .last = last};
 }
@@ -55,85 +46,14 @@ absl::Status FinishAll(Chain& chain, bool ends_pass) {
 
 int LastPlace(const PassPlan& plan) { return static_cast<int>(plan.nodes.size()) - 1; }
 
-// Passes on what came out, in its order, as rows of a turn.
-absl::Status PassOn(std::vector<Item> items, uint64_t turn, core::Pool& pool,
-                    ops::RowsSink& sink) {
-  for (Item& item : items) {
-    if (item.left_out) {
-      TRY(sink.LeaveOut({.why = item.left_out->why}));
-    } else {
-      TRY(sink.Give(TRY(InTurn(item.block, turn, pool))));
-    }
-  }
-  return absl::OkStatus();
-}
-
-// Runs row-wise operators over the rows that a source gives.
-class RowWise final : public ops::RowsSink {
- public:
-  RowWise(const LaneRun& run, const ChainLane& lane, const ops::Library& library,
-          ops::RowsSink& next)
-      : run_(run),
-        lane_(lane),
-        meters_(run.plan->nodes.size(), base::RealClock()),
-        next_(next) {
-    const int last = LastPlace(*run.plan);
-    if (last == 0) return;
-    chain_.emplace(*run.plan, StageOf(1, last), library, lane, meters_);
-  }
-
-  absl::Status Give(core::Block block) override {
-    std::vector<Item> items;
-    absl::Status status;
-    if (chain_) {
-      status = chain_->Push(std::move(block));
-      items = chain_->TakeOutput();
-    } else {
-      items.push_back(Item::Of(std::move(block)));
-    }
-    TRY(PassOn(std::move(items), run_.turn, lane_.context.pool, next_));
-    return status;
-  }
-
-  absl::Status LeaveOut(const ops::BadRow& row) override {
-    return next_.LeaveOut(
-        {.why = NamedRow(*run_.plan, {.place = 0, .lane = lane_.number}, row)});
-  }
-
- private:
-  const LaneRun& run_;
-  const ChainLane lane_;
-  Meters meters_;  // Of nobody.
-  ops::RowsSink& next_;
-  std::optional<Chain> chain_;
-};
-
 }  // namespace
 
-absl::StatusOr<core::Block> InTurn(const core::Block& block, uint64_t turn,
-                                   core::Pool& pool) {
-  if (turn == 0 || !block.has_ids()) return block;
-  // Of batches these are the identities of their rows.
-  const core::Column& ids = *block.ids();
-  const absl::Span<const uint64_t> old_words = ids.values().As<uint64_t>();
-  core::Buffer values = TRY(pool.AllocateFor<uint64_t>(std::ssize(old_words)));
-  const absl::Span<uint64_t> words = values.MutableAs<uint64_t>();
-  for (size_t i = 0; i + 1 < words.size(); i += 2) {
-    const base::Hash128 id = {old_words[i], old_words[i + 1]};
-    const base::Hash128 hash = base::Combine(id, turn);
-    words[i] = hash.hi;
-    words[i + 1] = hash.lo;
-  }
-  return block.WithIds(TRY(core::Column::FromLevels(core::DType::kUint64, ids.rows(),
-                                                    ids.levels(), std::move(values))));
-}
-
-LaneReader::LaneReader(LaneRun run, const ops::Library& library, core::Pool& pool)
-    : run_(std::move(run)),
+LaneReader::LaneReader(Inputs inputs, const ops::Library& library, core::Pool& pool)
+    : run_(std::move(inputs.runs.at(0))),
+      tell_ended_(std::move(inputs.ended)),
       library_(library),
       pool_(pool),
-      row_wise_(AllRowWise(*run_.plan) && run_.skip == 0),
-      meters_(run_.plan->nodes.size(), base::RealClock()),
+      meters_(run_.plan->pipeline.size(), base::RealClock()),
       lane_(run_.begin),
       to_skip_(run_.skip) {}
 
@@ -143,41 +63,17 @@ absl::Status LaneReader::Fetch() {
   return reader_ == nullptr ? absl::OkStatus() : reader_->Fetch();
 }
 
-absl::StatusOr<bool> LaneReader::FetchNow() {
-  if (!ready_.empty() || ended_) return true;
-  if (reader_ == nullptr) return !run_.plan->source->waits();
-  return reader_->FetchNow();
-}
-
-std::shared_ptr<ops::FetchAhead> LaneReader::Ahead() {
-  return reader_ == nullptr ? nullptr : reader_->Ahead();
-}
-
-int64_t LaneReader::ahead() const { return reader_ == nullptr ? 0 : reader_->ahead(); }
-
-// Pushes what a source gives through the operators of the lane, in order.
-class LaneReader::Pushes final : public ops::RowsSink {
+// Notes the rows that a source leaves out.
+class LaneReader::Notes final : public ops::BadRows {
  public:
-  explicit Pushes(LaneReader* reader) : reader_(reader) {}
-
-  absl::Status Give(core::Block block) override {
-    Chain* const first =
-        (reader_->before_ != nullptr ? reader_->before_ : reader_->joining_).get();
-    if (first == nullptr) {
-      reader_->ready_.push_back(Item::Of(std::move(block)));
-      return absl::OkStatus();
-    }
-    const absl::Status status = first->Push(std::move(block));
-    const absl::Status joined = reader_->PushJoining();
-    reader_->Collect();
-    return joined.ok() ? status : joined;  // What failed behind did so earlier.
-  }
+  explicit Notes(LaneReader* reader) : reader_(reader) {}
 
   absl::Status LeaveOut(const ops::BadRow& row) override {
+    const AtPlace here = {.place = 0, .lane = reader_->lane_};
+    absl::Status named = NamedRow(*reader_->run_.plan, here, row);
+    if (!reader_->run_.plan->ignored_behind) return named;
     reader_->ready_.push_back(
-        Item::LeftOut({.place = 0,
-                       .why = NamedRow(*reader_->run_.plan,
-                                       {.place = 0, .lane = reader_->lane_}, row)}));
+        Item::LeftOut({.place = 0, .why = std::move(named)}));
     return absl::OkStatus();
   }
 
@@ -185,30 +81,54 @@ class LaneReader::Pushes final : public ops::RowsSink {
   LaneReader* reader_;
 };
 
-absl::StatusOr<std::optional<ops::FoundWork>> LaneReader::Find() {
-  if (!ready_.empty()) return TakeReady();
+absl::StatusOr<std::optional<core::Block>> LaneReader::Next(ops::BadRows& bad_rows) {
+  if (ready_.empty()) TRY(ReadOn());
+  while (!ready_.empty()) {
+    Item item = std::move(ready_.front());
+    ready_.pop_front();
+    TRY(item.status);
+    std::optional<Item> rest = to_skip_.Pass(std::move(item));
+    if (!rest) continue;
+    if (rest->left_out) {
+      TRY(bad_rows.LeaveOut({.why = rest->left_out->why}));
+      continue;
+    }
+    any_ = any_ || rest->block.rows() > 0;
+    return TRY(InTurn(rest->block, run_.turn, pool_));
+  }
+  if (!ended_) return core::Block();
+  if (tell_ended_ != nullptr) std::exchange(tell_ended_, nullptr)(any_);
+  return std::nullopt;
+}
+
+absl::Status LaneReader::ReadOn() {
   TRY(OpenNext());
-  if (reader_ == nullptr && ready_.empty()) return std::nullopt;
-  if (reader_ == nullptr) return TakeReady();
-  std::optional<ops::FoundWork> work = TRY(reader_->Find());
-  if (!work) {
+  if (reader_ == nullptr) return absl::OkStatus();
+  Notes notes(this);
+  absl::StatusOr<std::optional<core::Block>> block = reader_->Next(notes);
+  absl::Status status = block.status();
+  if (block.ok() && block->has_value()) {
+    status = Push(**std::move(block));
+  } else if (block.ok()) {
     reader_ = nullptr;
-    if (parts_.empty()) TRY(EndLane());
-    return TakeReady();
+    if (parts_.empty()) status = EndLane();
   }
-  if (row_wise_) {
-    const ChainLane lane = {run_.plan->ContextOf(lane_, pool_), lane_};
-    return (*std::move(work))
-        .GivenBy([run = run_, lane, &library = library_](ops::FoundWork found,
-                                                         ops::RowsSink& sink) {
-          RowWise row_wise(run, lane, library, sink);
-          return std::move(found)(row_wise);
-        });
-  }
-  Pushes pushes(this);
-  absl::Status status = (*std::move(work))(pushes);
   if (!status.ok()) ready_.push_back(Item::Error(std::move(status)));
-  return TakeReady();
+  return absl::OkStatus();
+}
+
+// Pushes what a source gives through the operators of the lane, in order.
+absl::Status LaneReader::Push(core::Block block) {
+  if (block.rows() == 0) return absl::OkStatus();
+  Chain* const first = (before_ != nullptr ? before_ : joining_).get();
+  if (first == nullptr) {
+    ready_.push_back(Item::Of(std::move(block)));
+    return absl::OkStatus();
+  }
+  absl::Status status = first->Push(std::move(block));
+  absl::Status joined = PushJoining();
+  Collect();
+  return joined.ok() ? status : joined;  // What failed behind did so earlier.
 }
 
 // Goes on to the next part, or lane, that there is.
@@ -293,24 +213,6 @@ absl::Status LaneReader::FinishOperators(bool is_last) {
   TRY(FinishAll(*joining_, is_last));
   tails_ = joining_->TakeTails();
   return absl::OkStatus();
-}
-
-// What is ready, without the rows to leave out and what is noted between them.
-std::optional<ops::FoundWork> LaneReader::TakeReady() {
-  std::vector<Item> items;
-  absl::Status error;
-  for (Item& item : std::exchange(ready_, {})) {
-    if (!item.status.ok()) error = item.status;
-    if (!error.ok()) continue;
-    if (std::optional<Item> rest = to_skip_.Pass(std::move(item))) {
-      items.push_back(*std::move(rest));
-    }
-  }
-  return [items = std::move(items), error, turn = run_.turn,
-          &pool = pool_](ops::RowsSink& sink) mutable {
-    TRY(PassOn(std::move(items), turn, pool, sink));
-    return error;
-  };
 }
 
 }  // namespace millrace::exec

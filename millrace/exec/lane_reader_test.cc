@@ -39,17 +39,9 @@ using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-LaneReader ReaderOf(const LaneRun& run) {
-  return LaneReader(run, ops::DefaultLibrary(), core::HeapPool());
-}
-
-// What a run gives; with Next and with Find it must be the same.
 ReadLog LogOf(const LaneRun& run) {
-  LaneReader by_next = ReaderOf(run);
-  LaneReader by_find = ReaderOf(run);
-  ReadLog log = LogNext(by_next);
-  EXPECT_EQ(LogFind(by_find).events, log.events);
-  return log;
+  LaneReader reader({.runs = {run}}, ops::DefaultLibrary(), core::HeapPool());
+  return LogNext(reader);
 }
 
 Events EventsOf(const LaneRun& run) { return LogOf(run).events; }
@@ -202,20 +194,10 @@ TEST(LaneReaderTest, RowsOfLaterTurnsAreOtherRows) {
   }
 }
 
-TEST(LaneReaderTest, RowsInABatchAreOtherRowsToo) {
-  const core::Block rows = ops::Numbers(0, 6);
-  const core::Block batches = *InTurn(rows.Stack(3), 9, core::HeapPool());
-  const core::Block turned = *InTurn(rows, 9, core::HeapPool());
-  const core::Block apart = *batches.Unstack();
-  ASSERT_EQ(apart.rows(), 6);
-  for (int64_t row = 0; row < 6; ++row) EXPECT_EQ(apart.IdAt(row), turned.IdAt(row));
-  EXPECT_NE(batches.IdAt(0), rows.Stack(3).IdAt(0));
-  EXPECT_EQ(InTurn(rows, 0, core::HeapPool())->IdAt(2), rows.IdAt(2));
-}
-
 TEST(LaneReaderTest, GoesOnForAsLongAsThePlanGrows) {
   const auto plan = PlanInLanes("%0 = range(stop=3) %1 = repeat(%0)", 2);
-  LaneReader reader = ReaderOf({.plan = plan});
+  LaneReader reader({.runs = {{.plan = plan}}}, ops::DefaultLibrary(),
+                    core::HeapPool());
   const int64_t lanes = plan->lanes.size();
   ReadLog log;
   while (log.events.size() < 1'000) {
@@ -226,38 +208,20 @@ TEST(LaneReaderTest, GoesOnForAsLongAsThePlanGrows) {
   for (size_t i = 0; i < 1'000; ++i) ASSERT_EQ(log.events[i], base::StrCat(i % 3)) << i;
 }
 
-TEST(LaneReaderTest, WhatIsComputedNeedsNoFetching) {
-  const auto plan = PlanInLanes("%0 = range(stop=3)", 2);
-  LaneReader reader = ReaderOf({.plan = plan});
-  EXPECT_THAT(reader.FetchNow(), IsOkAndHolds(true));
-}
-
-TEST(LaneReaderTest, FilesAreFetchedBeforeTheyAreRead) {
-  const storage::TemporaryFolder folder;
-  folder.Write("a.txt", "1\n2\n3\n");
-  folder.Write("b.txt", "4\n");
-  const std::string text =
-      base::StrCat("%0 = ", ops::Call("read_text", folder.path() + "/*.txt"));
-  const auto plan = std::make_shared<PassPlan>(
-      *PlanPass(AsWritten(text), ops::DefaultLibrary(), {.with_ids = true}));
-  LaneReader reader = ReaderOf({.plan = plan});
-  EXPECT_THAT(reader.FetchNow(), IsOkAndHolds(false));  // To open a file takes waiting.
-  int64_t rows = 0;
-  int64_t waits = 0;
-  while (true) {
-    if (!*reader.FetchNow()) {
-      ++waits;
-      ASSERT_THAT(reader.Fetch(), base::IsOk());
-    }
-    const absl::StatusOr<std::optional<core::Block>> block =
-        reader.Next(ops::NoBadRows());
-    ASSERT_THAT(block, base::IsOk());
-    if (!*block) break;
-    rows += (*block)->rows();
+TEST(LaneReaderTest, TellsAtTheEndWhetherThereWereRows) {
+  for (const int64_t limit : {0, 3}) {
+    std::vector<bool> told;
+    Inputs inputs = {.runs = {{.plan = PlanInLanes(
+                                   base::StrCat("%0 = range(stop=9) %1 = filter(%0, "
+                                                "predicate={.value < ",
+                                                limit, "})"),
+                                   2)}}};
+    inputs.ended = [&](bool any) { told.push_back(any); };
+    LaneReader reader(std::move(inputs), ops::DefaultLibrary(), core::HeapPool());
+    EXPECT_EQ(LogNext(reader).events.size(), static_cast<size_t>(limit));
+    EXPECT_FALSE((*reader.Next(ops::NoBadRows())).has_value());
+    EXPECT_THAT(told, ElementsAre(limit > 0));  // Once.
   }
-  EXPECT_EQ(rows, 4);
-  EXPECT_GE(waits, 2);                                 // For each file.
-  EXPECT_THAT(reader.FetchNow(), IsOkAndHolds(true));  // At the end there is nothing.
 }
 
 }  // namespace

@@ -43,12 +43,6 @@ class MergeReader final : public ops::Reader, private ops::Emitter {
     return wanted == nullptr ? absl::OkStatus() : wanted->Fetch();
   }
 
-  absl::StatusOr<bool> FetchNow() override {
-    LaneReader* const wanted = Wanted();
-    if (wanted == nullptr) return true;
-    return wanted->FetchNow();
-  }
-
   absl::StatusOr<std::optional<core::Block>> Next(ops::BadRows& bad_rows) override {
     if (LaneReader* const wanted = Wanted(); wanted != nullptr) {
       const std::optional<core::Block> block = TRY(wanted->Next(bad_rows));
@@ -131,20 +125,38 @@ bool MergeSource::waits() const {
       inputs_, [](const PassPlan& input) { return input.source->waits(); });
 }
 
-// Each reader goes through the inputs on its own: their plans may grow.
+// Whoever reads goes through the inputs on its own: their plans may grow.
+absl::StatusOr<Inputs> MergeSource::InputsOf(const lanes::RowRange& rows) const {
+  Inputs inputs = {.runs = {}, .skip = rows.begin};
+  for (const PassPlan& input : inputs_) {
+    inputs.runs.push_back({.plan = std::make_shared<PassPlan>(input)});
+  }
+  inputs.merger =
+      library_.MakeMerger(node_, {.pool = pool_,
+                                  .inputs = static_cast<int>(inputs_.size()),
+                                  .seed = inputs_[0].seed,
+                                  .epoch = inputs_[0].epoch});
+  return inputs;
+}
+
+std::vector<std::shared_ptr<const PassPlan>> MergeSource::inputs() const {
+  std::vector<std::shared_ptr<const PassPlan>> plans;
+  for (const PassPlan& input : inputs_) {
+    plans.push_back(std::make_shared<const PassPlan>(input));
+  }
+  return plans;
+}
+
 absl::StatusOr<std::unique_ptr<ops::Reader>> MergeSource::Open(
     const lanes::RowRange& rows) const {
+  Inputs inputs = TRY(InputsOf(rows));
   std::vector<std::unique_ptr<LaneReader>> readers;
-  for (const PassPlan& input : inputs_) {
-    readers.push_back(std::make_unique<LaneReader>(
-        LaneRun{.plan = std::make_shared<PassPlan>(input)}, library_, pool_));
+  for (LaneRun& run : inputs.runs) {
+    readers.push_back(std::make_unique<LaneReader>(Inputs{.runs = {std::move(run)}},
+                                                   library_, pool_));
   }
-  auto merger = library_.MakeMerger(node_, {.pool = pool_,
-                                            .inputs = static_cast<int>(inputs_.size()),
-                                            .seed = inputs_[0].seed,
-                                            .epoch = inputs_[0].epoch});
-  return std::make_unique<MergeReader>(std::move(readers), std::move(merger),
-                                       rows.begin);
+  return std::make_unique<MergeReader>(std::move(readers), std::move(inputs.merger),
+                                       inputs.skip);
 }
 
 }  // namespace millrace::exec

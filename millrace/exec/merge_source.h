@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/core/pool.h"
+#include "millrace/exec/nested_source.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/lanes/chunks.h"
@@ -18,7 +19,7 @@
 
 namespace millrace::exec {
 
-class MergeSource final : public ops::Source {
+class MergeSource final : public NestedSource {
  public:
   // Requires: library and pool outlive it.
   MergeSource(ir::Pipeline node, std::vector<PassPlan> inputs,
@@ -28,6 +29,8 @@ class MergeSource final : public ops::Source {
   bool waits() const override;
   absl::StatusOr<std::unique_ptr<ops::Reader>> Open(
       const lanes::RowRange& rows) const override;
+  absl::StatusOr<Inputs> InputsOf(const lanes::RowRange& rows) const override;
+  std::vector<std::shared_ptr<const PassPlan>> inputs() const override;
 
  private:
   const ir::Pipeline node_;

@@ -25,6 +25,7 @@
 #include "millrace/exec/left_out.h"
 #include "millrace/exec/lowered.h"
 #include "millrace/exec/merge_source.h"
+#include "millrace/exec/nested_source.h"
 #include "millrace/exec/shuffled_reading.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
@@ -164,7 +165,7 @@ absl::StatusOr<bool> PassPlan::Grow() {
     growing = nullptr;
     return false;
   }
-  manifest = std::move(grown);
+  manifest = cut.counted ? std::move(grown) : lanes::WithoutCounts(std::move(grown));
   lanes = TRY(lanes::LaneList::Cut(manifest, cut, base::RandomKey(0, 0, 0)));
   CountLanes(*this);
   return true;
@@ -258,7 +259,8 @@ class Planner : public std::enable_shared_from_this<Planner> {
     const Listed listed = TRY(ListedOf(nodes[0], written, branch));
     lanes::LaneList lanes = TRY(lanes::LaneList::Cut(
         listed.manifest, listed.cut, ChunkKeyOf(written, options_.seed, epoch)));
-    PassPlan plan = Finished({.nodes = std::move(nodes),
+    PassPlan plan = Finished({.pipeline = {},
+                              .nodes = std::move(nodes),
                               .numbers = {},
                               .source = listed.source,
                               .manifest = listed.manifest,
@@ -363,14 +365,13 @@ class Planner : public std::enable_shared_from_this<Planner> {
     const ir::OperatorTraits& traits = head.schema().traits;
     TRY(CheckPermutesFirst(chains.written));
     std::shared_ptr<BranchSource> branches;
-    std::shared_ptr<ops::Source> source;
+    std::shared_ptr<NestedSource> source;
     if (traits.merges) {
       source = TRY(MakeMerge(chains, epoch));
     } else {
       source = branches = TRY(MakeBranches(chains, epoch));
     }
     lanes::Manifest manifest = TRY(source->List());
-    if (!manifest.counted()) manifest = lanes::WithoutCounts(std::move(manifest));
     std::string one_lane =
         CutFactsOf(chains.written, manifest.counted(), chains.ignored_behind)
             .one_lane_reason;
@@ -381,11 +382,14 @@ class Planner : public std::enable_shared_from_this<Planner> {
     }
     if (branches != nullptr && cut.lane_rows > 1) TRY(branches->GrowToEnd());
     if (branches != nullptr) manifest = branches->manifest();
+    if (!cut.counted) manifest = lanes::WithoutCounts(std::move(manifest));
     lanes::LaneList lanes =
         TRY(lanes::LaneList::Cut(manifest, cut, base::RandomKey(0, 0, 0)));
-    return Finished({.nodes = std::move(chains.run),
+    return Finished({.pipeline = {},
+                     .nodes = std::move(chains.run),
                      .numbers = {},
-                     .source = std::move(source),
+                     .source = source,
+                     .nested = source,
                      .manifest = std::move(manifest),
                      .cut = cut,
                      .lanes = std::move(lanes),
@@ -440,7 +444,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
                                           plan_turn, library_, pool_);
   }
 
-  absl::StatusOr<std::shared_ptr<ops::Source>> MakeMerge(const Chains& chains,
+  absl::StatusOr<std::shared_ptr<NestedSource>> MakeMerge(const Chains& chains,
                                                          uint64_t epoch) {
     std::vector<PassPlan> inputs;
     for (const Branch& input : BranchesOf(chains, false)) {
@@ -455,6 +459,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
       const auto place = std::ranges::find(nodes_, node);
       plan.numbers.push_back(static_cast<int>(place - nodes_.begin()));
     }
+    plan.pipeline = nodes_;
     plan.seed = options_.seed;
     plan.with_ids = with_ids_;
     plan.last_batching = LastBatching(plan.nodes);

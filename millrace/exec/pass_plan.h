@@ -48,6 +48,7 @@ struct PassOptions {
 };
 
 class BranchSource;
+class NestedSource;
 
 // A shuffle that is done by reading rows in its order.
 struct ShuffledReading {
@@ -58,9 +59,11 @@ struct ShuffledReading {
 
 // A pass, ready to run.
 struct PassPlan {
-  std::vector<ir::Pipeline> nodes;      // As run, from the source to the last operator.
+  std::vector<ir::Pipeline> pipeline;   // As run, all of it, as its text form has it.
+  std::vector<ir::Pipeline> nodes;      // From the source to the last operator.
   std::vector<int> numbers;             // Of each in the whole pipeline's text form.
   std::shared_ptr<ops::Source> source;  // Listed.
+  std::shared_ptr<NestedSource> nested = {};  // The same, where other passes are its.
   lanes::Manifest manifest;
   lanes::CutRecord cut;
   lanes::LaneList lanes;

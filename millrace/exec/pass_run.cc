@@ -21,6 +21,7 @@
 #include "millrace/exec/least_memory.h"
 #include "millrace/exec/left_out.h"
 #include "millrace/exec/memory.h"
+#include "millrace/exec/nested_stage.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/progress.h"
 #include "millrace/exec/read_parts.h"
@@ -111,7 +112,7 @@ class PassRun::Lane final : public Sink, public Joiner {
   bool Claim(bool first, Task& task) {
     for (const auto& stage : std::ranges::reverse_view(stages_)) {
       if (!stage->Claim(pass_.place_.memory, first, task)) continue;
-      task.stage = stage.get();
+      if (task.stage == nullptr) task.stage = stage.get();
       ++running_;
       return true;
     }
@@ -121,20 +122,21 @@ class PassRun::Lane final : public Sink, public Joiner {
   bool ClaimFetch(bool first, Task& task) {
     StageRun& reading = *stages_.front();
     if (!reading.ClaimFetch(pass_.place_.memory, first, task)) return false;
-    task.stage = &reading;
+    if (task.stage == nullptr) task.stage = &reading;
     ++running_;
     return true;
   }
 
   bool Owns(const StageRun* stage) const {
     return std::ranges::any_of(stages_,
-                               [&](const auto& own) { return own.get() == stage; });
+                               [&](const auto& own) { return own->Owns(stage); });
   }
 
   void Complete(Task task) {
     --running_;
-    StageRun* const stage = task.stage;
-    stage->Complete(std::move(task));
+    const auto stage = std::ranges::find_if(
+        stages_, [&](const auto& own) { return own->Owns(task.stage); });
+    (*stage)->Complete(std::move(task));
   }
 
   bool HasWork() const {
@@ -182,7 +184,7 @@ class PassRun::Lane final : public Sink, public Joiner {
   // Makes the stages, the last one first: each needs to know where its results go.
   void Build() {
     const PassPlan& plan = pass_.plan_;
-    const int skip_place = range_.begin > 0 ? SkipPlace(plan.nodes, plan.join) : -1;
+    const int skip_place = range_.begin > 0 ? SkipPlace(plan) : -1;
     const std::vector<Stage> stages =
         CutIntoStages(plan.nodes, {plan.join, std::max(skip_place, 0)});
     Sink* next = this;
@@ -204,8 +206,7 @@ class PassRun::Lane final : public Sink, public Joiner {
     const QueueLimits limits = LimitsFor(place.memory, place.threads);
     switch (stage.kind) {
       case Stage::Kind::kRead:
-        return std::make_unique<ReadStage>(pass_.read_work_, range_.lane, Parts(), next,
-                                           place.meters);
+        return MakeReading(next);
       case Stage::Kind::kRowWise:
         return std::make_unique<RowWiseStage>(
             pass_.WorkOf(stage), RowWiseStage::Place{range_.lane, turn_, position_},
@@ -223,15 +224,23 @@ class PassRun::Lane final : public Sink, public Joiner {
     return made;
   }
 
+  std::unique_ptr<StageRun> MakeReading(Sink& next) {
+    const PassPlan& plan = pass_.plan_;
+    const PassPlace& place = pass_.place_;
+    if (plan.nested != nullptr) {
+      return std::make_unique<NestedStage>(plan, place, range_.lane, ToRead(), next);
+    }
+    return std::make_unique<ReadStage>(pass_.read_work_, range_.lane,
+                                       PartsOf(plan, ToRead()), next, place.meters);
+  }
+
   // What to read: where rows can be left out at the source, without them.
-  std::vector<ops::RowRanges> Parts() const {
+  std::vector<lanes::RowRange> ToRead() const {
     const PassPlan& plan = pass_.plan_;
     std::vector<lanes::RowRange> ranges = ReadOrder(plan, range_.lane);
-    const bool skips_here = range_.begin > 0 && SkipPlace(plan.nodes, plan.join) == 0;
-    if (skips_here) {
-      ranges = lanes::Slice(ranges, range_.begin, plan.lanes.lane_rows()[range_.lane]);
-    }
-    return PartsOf(plan, ranges);
+    const bool skips_here = range_.begin > 0 && SkipPlace(plan) == 0;
+    if (!skips_here) return ranges;
+    return lanes::Slice(ranges, range_.begin, plan.lanes.lane_rows()[range_.lane]);
   }
 
   ops::LaneContext Context() const {
@@ -260,7 +269,9 @@ PassRun::PassRun(PassPlan& plan, const PassPlace& place,
       lanes_(std::move(lanes)),
       read_work_({.source = *plan.source,
                   .name = plan.NameOf(0),
-                  .ignored = IgnoringPlace(plan.nodes, 0) >= 0,
+                  .number = plan.numbers[0],
+                  .ignored =
+                      plan.ignored_behind || IgnoringPlace(plan.nodes, 0) >= 0,
                   .pool = place.pool,
                   .readers = place.threads + 1}),
       carry_(Carry{}),
@@ -268,22 +279,22 @@ PassRun::PassRun(PassPlan& plan, const PassPlace& place,
 
 PassRun::~PassRun() { CHECK_EQ(running_, 0); }
 
-bool PassRun::Claim(Task& task) {
+bool PassRun::Claim(bool first, Task& task) {
   if (stopped_) return false;
   for (size_t i = 0; i < open_.size() || OpenLane(); ++i) {
     if (open_[i]->failed()) break;  // What comes after an error is not wanted.
-    if (!open_[i]->Claim(i == 0, task)) continue;
+    if (!open_[i]->Claim(first && i == 0, task)) continue;
     ++running_;
     return true;
   }
   return false;
 }
 
-bool PassRun::ClaimFetch(Task& task) {
+bool PassRun::ClaimFetch(bool first, Task& task) {
   if (stopped_) return false;
   for (size_t i = 0; i < open_.size() || OpenLane(); ++i) {
     if (open_[i]->failed()) break;
-    if (!open_[i]->ClaimFetch(i == 0, task)) continue;
+    if (!open_[i]->ClaimFetch(first && i == 0, task)) continue;
     ++running_;
     return true;
   }
@@ -299,6 +310,11 @@ bool PassRun::HasFetch() const {
   if (!plan_.source->waits()) return false;
   return MayOpenLane() ||
          std::ranges::any_of(open_, [](const auto& lane) { return lane->HasFetch(); });
+}
+
+bool PassRun::Owns(const StageRun* stage) const {
+  return std::ranges::any_of(open_,
+                             [&](const auto& lane) { return lane->Owns(stage); });
 }
 
 void PassRun::Complete(Task task) {

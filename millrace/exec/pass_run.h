@@ -50,9 +50,13 @@ class PassRun {
   PassRun& operator=(const PassRun&) = delete;
 
   // Takes up work, nearest to the consumer first; false when there is none now.
-  bool Claim(Task& task);
-  bool ClaimFetch(Task& task);
+  // `first`: this pass is being delivered.
+  bool Claim(bool first, Task& task);
+  bool ClaimFetch(bool first, Task& task);
   void Complete(Task task);
+
+  // Tells whether tasks of a stage are this pass's to complete.
+  bool Owns(const StageRun* stage) const;
 
   // Tells whether a claim might be granted: sometimes says so where it would not be,
   // never the other way round.

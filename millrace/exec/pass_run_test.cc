@@ -108,8 +108,8 @@ class SimulatedPass {
   bool ClaimOne() {
     Task task;
     const bool fetches = draw_.Integer(0, 2) == 0;
-    const bool found = fetches ? pass_.ClaimFetch(task) || pass_.Claim(task)
-                               : pass_.Claim(task) || pass_.ClaimFetch(task);
+    const bool found = fetches ? pass_.ClaimFetch(true, task) || pass_.Claim(true, task)
+                               : pass_.Claim(true, task) || pass_.ClaimFetch(true, task);
     if (!found) return false;
     memory_.Start(task.reserved_bytes);
     claimed_.push_back(std::move(task));

@@ -37,8 +37,8 @@ class ReadStage::Notes final : public ops::RowsSink {
     if (block.rows() == 0) return absl::OkStatus();
     task_.out.push_back(Item::Of(std::move(block)));
     const Item& item = task_.out.back();
-    stage_.meters_.AddInput(0, 0);
-    stage_.meters_.AddOutput(0, item.block.rows(), item.bytes);
+    stage_.meters_.AddInput(stage_.work_.number, 0);
+    stage_.meters_.AddOutput(stage_.work_.number, item.block.rows(), item.bytes);
     return absl::OkStatus();
   }
 
@@ -189,7 +189,7 @@ void ReadStage::Run(Task& task, int /*thread*/) {
   if (task.reading.waits) {
     meters_.AddFetching(taken);
   } else {
-    meters_.AddTime(0, taken);
+    meters_.AddTime(work_.number, taken);
   }
   if (status.ok()) return;
   task.out.push_back(Item::Error(Named(status)));

@@ -31,7 +31,8 @@ namespace millrace::exec {
 // What all reading of a pass has in common.
 struct ReadWork {
   const ops::Source& source;
-  std::string name;      // Of the source operator, for errors.
+  std::string name;      // Of the source operator, for errors, ...
+  int number = 0;        // ... and its number in the pipeline.
   bool ignored = false;  // Rows that are wrong are left out.
   core::Pool& pool;
   int64_t readers = 2;  // Open at once in a lane, at most.

@@ -35,7 +35,7 @@ int ShufflePlace(const PassPlan& plan, bool windows) {
     if (node.schema().traits.reorders) {
       return windows && WorthReadingAlone(plan.manifest) ? place : -1;
     }
-    if (!plan.cut.permuted && !GivesOneRowPerRow(plan.nodes, place)) return -1;
+    if (!plan.cut.permuted && !GivesOneRowPerRow(plan, place)) return -1;
   }
   return -1;
 }

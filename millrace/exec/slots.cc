@@ -44,7 +44,7 @@ std::optional<SlotShape> SlotsBehind(const PassPlan& plan, const Stage& stage) {
   bool fits = plan.nodes[behind].schema().traits.stacks_runs &&
               last.schema().traits.fills_places;
   for (int place = stage.first; place < behind; ++place) {
-    fits = fits && GivesOneRowPerRow(plan.nodes, place);
+    fits = fits && GivesOneRowPerRow(plan, place);
   }
   if (!fits) return std::nullopt;
   SlotShape shape = {.batch_rows = BatchSizeOf(plan.nodes[behind]), .row_bytes = {}};

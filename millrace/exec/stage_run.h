@@ -150,7 +150,8 @@ class SkippedRows {
 class StageRun : public Sink {
  public:
   // Takes up work that can be done now; false when there is none, or no memory or room
-  // for its results. `first`: this is the lane being delivered.
+  // for its results. `first`: this is the lane being delivered. The task says whose it
+  // is, if it is another stage's.
   virtual bool Claim(const Memory& memory, bool first, Task& task) = 0;
 
   // Takes up work that waits for disks.
@@ -163,10 +164,13 @@ class StageRun : public Sink {
 
   virtual bool HasFetch() const { return false; }
 
+  // Tells whether tasks of a stage were claimed from this one.
+  virtual bool Owns(const StageRun* stage) const { return stage == this; }
+
   // Does the work, without the lock, on the thread of this number.
   virtual void Run(Task& task, int thread) = 0;
 
-  // Takes the results in.
+  // Takes the results in, of a task of a stage it owns.
   virtual void Complete(Task task) = 0;
 };
 

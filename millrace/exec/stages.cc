@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "millrace/exec/left_out.h"
+#include "millrace/exec/pass_plan.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
 
@@ -18,9 +19,10 @@ Stage::Kind KindOf(const ir::Pipeline& node) {
 
 }  // namespace
 
-bool GivesOneRowPerRow(const std::vector<ir::Pipeline>& nodes, int place) {
-  const ir::OperatorTraits& traits = nodes[place].schema().traits;
-  return traits.row_wise && !traits.changes_cardinality && !MayLeaveOut(nodes, place);
+bool GivesOneRowPerRow(const PassPlan& plan, int place) {
+  const ir::OperatorTraits& traits = plan.nodes[place].schema().traits;
+  return traits.row_wise && !traits.changes_cardinality &&
+         !MayLeaveOut(plan.nodes, place, plan.ignored_behind);
 }
 
 std::vector<Stage> CutIntoStages(const std::vector<ir::Pipeline>& nodes,
@@ -36,9 +38,11 @@ std::vector<Stage> CutIntoStages(const std::vector<ir::Pipeline>& nodes,
   return stages;
 }
 
-int SkipPlace(const std::vector<ir::Pipeline>& nodes, int place) {
-  while (place > 1 && GivesOneRowPerRow(nodes, place - 1)) --place;
-  return place == 1 && !MayLeaveOut(nodes, 0) ? 0 : place;
+int SkipPlace(const PassPlan& plan) {
+  int place = plan.join;
+  while (place > 1 && GivesOneRowPerRow(plan, place - 1)) --place;
+  const bool all_come = !MayLeaveOut(plan.nodes, 0, plan.ignored_behind);
+  return place == 1 && all_come ? 0 : place;
 }
 
 }  // namespace millrace::exec

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "millrace/exec/pass_plan.h"
 #include "millrace/ir/pipeline.h"
 
 namespace millrace::exec {
@@ -23,17 +24,17 @@ struct Stage {
 
 // Tells whether the operator at a place gives exactly one row for each row, looking at
 // no other, and leaving none out.
-bool GivesOneRowPerRow(const std::vector<ir::Pipeline>& nodes, int place);
+bool GivesOneRowPerRow(const PassPlan& plan, int place);
 
 // Groups operators, the source first. A stage begins at each of `cuts` besides where
 // the kind changes.
 std::vector<Stage> CutIntoStages(const std::vector<ir::Pipeline>& nodes,
                                  const std::vector<int>& cuts);
 
-// The place of the first of the operators right before `place` that give exactly one
-// row for each row: rows can be left out there as well as at `place`. It is `place`
-// where there is no such operator, and 0 where the source's own rows can be left out:
-// those that it was asked for all come, none of them being wrong.
-int SkipPlace(const std::vector<ir::Pipeline>& nodes, int place);
+// The place of the first of the operators right before the joining one that give
+// exactly one row for each row: rows can be left out there as well as at that one. It
+// is the joining place where there is no such operator, and 0 where the source's own
+// rows can be left out: those that it was asked for all come, none of them being wrong.
+int SkipPlace(const PassPlan& plan);
 
 }  // namespace millrace::exec

@@ -27,6 +27,17 @@ std::vector<ir::Pipeline> Nodes() {
       .Nodes();
 }
 
+PassPlan Joining(std::vector<ir::Pipeline> nodes, int join = 0) {
+  return {.pipeline = {},
+          .nodes = std::move(nodes),
+          .numbers = {},
+          .source = nullptr,
+          .manifest = {},
+          .cut = {},
+          .lanes = lanes::LaneList::Cut({}, {}, base::RandomKey(0, 0, 0)).value(),
+          .join = join};
+}
+
 TEST(StagesTest, NeighboursOfOneKindAreOneStage) {
   EXPECT_THAT(CutIntoStages(Nodes(), {}),
               ElementsAre(Stage{Kind::kRead, 0, 0}, Stage{Kind::kRowWise, 1, 3},
@@ -41,10 +52,10 @@ TEST(StagesTest, AStageBeginsAtACut) {
 }
 
 TEST(StagesTest, RowsCanBeLeftOutBeforeOperatorsThatKeepTheCount) {
-  EXPECT_EQ(SkipPlace(Nodes(), 5), 5);  // Never before the shuffle.
-  EXPECT_EQ(SkipPlace(Nodes(), 4), 3);  // Nor before the filter.
-  EXPECT_EQ(SkipPlace(Nodes(), 2), 0);  // Before the map there is only the source.
-  EXPECT_EQ(SkipPlace(Nodes(), 1), 0);
+  EXPECT_EQ(SkipPlace(Joining(Nodes(), 5)), 5);  // Never before the shuffle.
+  EXPECT_EQ(SkipPlace(Joining(Nodes(), 4)), 3);  // Nor before the filter.
+  EXPECT_EQ(SkipPlace(Joining(Nodes(), 2)), 0);  // Before the map there is only the source.
+  EXPECT_EQ(SkipPlace(Joining(Nodes(), 1)), 0);
 }
 
 TEST(StagesTest, RowsThatMayBeLeftOutAreNotCounted) {
@@ -57,18 +68,28 @@ TEST(StagesTest, RowsThatMayBeLeftOutAreNotCounted) {
 %5 = map(%4, function={x: 1 // .x})
 )")
                                               .Nodes();
-  EXPECT_TRUE(GivesOneRowPerRow(nodes, 1));
-  EXPECT_FALSE(GivesOneRowPerRow(nodes, 2));
-  EXPECT_FALSE(GivesOneRowPerRow(nodes, 4));
-  EXPECT_TRUE(GivesOneRowPerRow(nodes, 5));  // Nobody ignores its errors.
-  EXPECT_EQ(SkipPlace(nodes, 3), 3);
-  EXPECT_EQ(SkipPlace(nodes, 2), 0);
+  EXPECT_TRUE(GivesOneRowPerRow(Joining(nodes), 1));
+  EXPECT_FALSE(GivesOneRowPerRow(Joining(nodes), 2));
+  EXPECT_FALSE(GivesOneRowPerRow(Joining(nodes), 4));
+  EXPECT_TRUE(GivesOneRowPerRow(Joining(nodes), 5));  // Nobody ignores its errors.
+  EXPECT_EQ(SkipPlace(Joining(nodes, 3)), 3);
+  EXPECT_EQ(SkipPlace(Joining(nodes, 2)), 0);
 }
 
 TEST(StagesTest, NothingIsLeftOutAtASourceThatMayLeaveOutRowsItself) {
   const std::vector<ir::Pipeline> nodes =
       MustParse("%0 = read_text(paths=[\"a\"])\n%1 = ignore_errors(%0)").Nodes();
-  EXPECT_EQ(SkipPlace(nodes, 1), 1);
+  EXPECT_EQ(SkipPlace(Joining(nodes, 1)), 1);
+}
+
+TEST(StagesTest, RowsMayBeLeftOutBehindAllOperatorsToo) {
+  PassPlan plan = Joining(MustParse("%0 = range(stop=100)\n"
+                                    "%1 = map(%0, function={x: 1 // .value})")
+                              .Nodes(),
+                          2);
+  EXPECT_EQ(SkipPlace(plan), 0);
+  plan.ignored_behind = true;
+  EXPECT_EQ(SkipPlace(plan), 2);
 }
 
 }  // namespace

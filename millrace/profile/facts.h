@@ -11,6 +11,7 @@ namespace millrace::profile {
 
 struct OperatorFacts {
   std::string name;
+  int number = 0;         // In the pipeline's text form.
   bool row_wise = false;  // Runs on all threads at once.
   absl::Duration busy;    // Over all threads.
   int64_t rows_in = 0;

@@ -1,0 +1,49 @@
+// Sources whose rows come out of other passes: those that repeat and concat are
+// (branch_source.h), and zip and mix (merge_source.h). The sequential runner reads them
+// as any source; the engine runs what they are made of itself (nested_stage.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "millrace/exec/pass_plan.h"
+#include "millrace/lanes/chunks.h"
+#include "millrace/ops/merger.h"
+#include "millrace/ops/source.h"
+
+namespace millrace::exec {
+
+// Lanes of a plan, one after the other.
+struct LaneRun {
+  std::shared_ptr<PassPlan> plan;  // Grows where the run goes on to its end.
+  int64_t begin = 0;               // The first lane, ...
+  std::optional<int64_t> end =
+      {};             // ... and the one behind the last; none: to the end.
+  int64_t skip = 0;   // Rows to leave out.
+  uint64_t turn = 0;  // The key of a repeat's turn; rows of later ones are other rows.
+};
+
+// What gives the rows of a split.
+struct Inputs {
+  std::vector<LaneRun> runs;
+  std::unique_ptr<ops::Merger> merger = nullptr;  // Null: the one run is all.
+  int64_t skip = 0;  // Rows to leave out of what is merged.
+
+  // Wants to be told, once it has all been given, whether there were any rows.
+  std::function<void(bool any)> ended = nullptr;
+};
+
+class NestedSource : public ops::Source {
+ public:
+  virtual absl::StatusOr<Inputs> InputsOf(const lanes::RowRange& rows) const = 0;
+
+  // Plans of what it is made of, as far as that is planned: those that run at once.
+  virtual std::vector<std::shared_ptr<const PassPlan>> inputs() const = 0;
+};
+
+}  // namespace millrace::exec
