@@ -33,7 +33,8 @@ class Chain::Output final : public ops::Emitter, public ops::BadRows {
                  IgnoringPlace(chain->plan_.nodes, place) >= 0) {}
 
   absl::Status Emit(core::Block block) override {
-    chain_->meters_.AddOutput(chain_->plan_.numbers[place_], block.rows(), block.content_bytes());
+    chain_->meters_.AddOutput(chain_->plan_.numbers[place_], block.rows(),
+                              block.content_bytes());
     if (place_ < chain_->stage_.last) {
       return chain_->PushAt(place_ + 1, std::move(block));
     }

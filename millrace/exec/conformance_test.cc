@@ -225,8 +225,7 @@ Pass RunPlainly(const rewrite::Rewritten& pipeline, const PassOptions& options) 
   for (size_t place = 0; place < counts.size(); ++place) {
     if (counts[place] > 0) account.counts[runner.plan().numbers[place]] = counts[place];
   }
-  return {
-      .rows = Joined(blocks), .account = std::move(account), .end = block.status()};
+  return {.rows = Joined(blocks), .account = std::move(account), .end = block.status()};
 }
 
 Pass RunInEngine(Engine& engine, const rewrite::Rewritten& pipeline,

@@ -83,11 +83,11 @@ class InOrderStage final : public StageRun {
   Joiner* const joiner_;
   const int64_t turn_;
   bool ready_;
-  bool ends_pass_;          // No lane follows; where none are joined there is but one.
-  Carry carry_;             // To be pushed.
-  Stream stream_;           // Of what comes in, but for own rows while they come.
-  int64_t rows_ = 0;        // Own ones, that came in.
-  int64_t position_ = 0;    // Rows in batches.
+  bool ends_pass_;        // No lane follows; where none are joined there is but one.
+  Carry carry_;           // To be pushed.
+  Stream stream_;         // Of what comes in, but for own rows while they come.
+  int64_t rows_ = 0;      // Own ones, that came in.
+  int64_t position_ = 0;  // Rows in batches.
   Sink& next_;
   ItemQueue queue_;
   bool input_ended_ = false;

@@ -72,8 +72,7 @@ class LaneReader::Notes final : public ops::BadRows {
     const AtPlace here = {.place = 0, .lane = reader_->lane_};
     absl::Status named = NamedRow(*reader_->run_.plan, here, row);
     if (!reader_->run_.plan->ignored_behind) return named;
-    reader_->ready_.push_back(
-        Item::LeftOut({.place = 0, .why = std::move(named)}));
+    reader_->ready_.push_back(Item::LeftOut({.place = 0, .why = std::move(named)}));
     return absl::OkStatus();
   }
 

@@ -1,7 +1,7 @@
 // Reads what comes out of a run of lanes of a plan, as a source's reader gives rows:
 // for operators that make one stream of several, in the sequential runner. Operators
-// run one after another, as blocks are read. Tails are joined from lane to lane, and end
-// with the last.
+// run one after another, as blocks are read. Tails are joined from lane to lane, and
+// end with the last.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ class LaneReader final : public ops::Reader {
   std::function<void(bool any)> tell_ended_;
   const ops::Library& library_;
   core::Pool& pool_;
-  Meters meters_;        // Of nobody.
+  Meters meters_;  // Of nobody.
   int64_t lane_;
   bool in_lane_ = false;
   bool ended_ = false;

@@ -211,11 +211,11 @@ TEST(LaneReaderTest, GoesOnForAsLongAsThePlanGrows) {
 TEST(LaneReaderTest, TellsAtTheEndWhetherThereWereRows) {
   for (const int64_t limit : {0, 3}) {
     std::vector<bool> told;
-    Inputs inputs = {.runs = {{.plan = PlanInLanes(
-                                   base::StrCat("%0 = range(stop=9) %1 = filter(%0, "
-                                                "predicate={.value < ",
-                                                limit, "})"),
-                                   2)}}};
+    Inputs inputs = {
+        .runs = {{.plan = PlanInLanes(base::StrCat("%0 = range(stop=9) %1 = filter(%0, "
+                                                   "predicate={.value < ",
+                                                   limit, "})"),
+                                      2)}}};
     inputs.ended = [&](bool any) { told.push_back(any); };
     LaneReader reader(std::move(inputs), ops::DefaultLibrary(), core::HeapPool());
     EXPECT_EQ(LogNext(reader).events.size(), static_cast<size_t>(limit));

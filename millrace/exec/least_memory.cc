@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -13,6 +16,7 @@
 #include "millrace/core/dtype.h"
 #include "millrace/core/spec.h"
 #include "millrace/exec/cut_facts.h"
+#include "millrace/exec/nested_source.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
@@ -53,28 +57,42 @@ int64_t RowsHeld(const ir::Pipeline& node) {
   return node.arguments()["window"].As<int64_t>();
 }
 
-// What each operator holds, by place.
-std::vector<int64_t> HeldBytes(const PassPlan& plan) {
-  std::vector<int64_t> held(plan.nodes.size());
+// An operator that holds rows.
+struct Holder {
+  std::string name;
+  int64_t rows = 0;
+  int64_t bytes = 0;
+};
+
+// All of a pass, also of those that its rows come from.
+std::vector<Holder> HoldersOf(const PassPlan& plan) {
+  std::vector<Holder> holders;
+  if (plan.nested != nullptr) {
+    for (const std::shared_ptr<const PassPlan>& input : plan.nested->inputs()) {
+      std::ranges::move(HoldersOf(*input), std::back_inserter(holders));
+    }
+  }
   int64_t row_bytes = BytesOf(plan.nodes[0].spec()).value_or(MeanRowBytes(plan));
   for (size_t place = 1; place < plan.nodes.size(); ++place) {
     const ir::Pipeline& node = plan.nodes[place];
-    held[place] = Times(RowsHeld(node), row_bytes);
+    const int64_t rows = RowsHeld(node);
+    holders.push_back(
+        {plan.NameOf(static_cast<int>(place)), rows, Times(rows, row_bytes)});
     const bool passes_on = node.schema().traits.keeps_fields;
     const int64_t grown =
         Times(row_bytes, node.schema().traits.batching ? BatchSizeOf(node) : 1);
     row_bytes = BytesOf(node.spec()).value_or(passes_on ? grown : 0);
   }
-  return held;
+  return holders;
 }
 
 }  // namespace
 
 int64_t LeastMemory(const PassPlan& plan) {
   int64_t bytes = 0;
-  for (const int64_t held : HeldBytes(plan)) {
+  for (const Holder& holder : HoldersOf(plan)) {
     bytes = std::min(bytes, std::numeric_limits<int64_t>::max() / 2 - 1);
-    bytes += std::min(held, std::numeric_limits<int64_t>::max() / 2);
+    bytes += std::min(holder.bytes, std::numeric_limits<int64_t>::max() / 2);
   }
   return bytes;
 }
@@ -82,12 +100,12 @@ int64_t LeastMemory(const PassPlan& plan) {
 absl::Status CheckBudget(const PassPlan& plan, int64_t budget_bytes) {
   const int64_t least = LeastMemory(plan);
   if (least <= budget_bytes) return absl::OkStatus();
-  const std::vector<int64_t> held = HeldBytes(plan);
-  const auto most = static_cast<int>(std::ranges::max_element(held) - held.begin());
+  const std::vector<Holder> holders = HoldersOf(plan);
+  const Holder& most = *std::ranges::max_element(holders, {}, &Holder::bytes);
   return absl::ResourceExhaustedError(base::StrCat(
-      plan.NameOf(most), ": holds ", RowsHeld(plan.nodes[most]), " rows, about ",
-      held[most], " bytes; all operators together ", least,
-      ", more than the memory budget of ", budget_bytes,
+      most.name, ": holds ", most.rows, " rows, about ", most.bytes,
+      " bytes; all operators together ", least, ", more than the memory budget of ",
+      budget_bytes,
       ": give the engine more memory, or make its window or batch smaller"));
 }
 

@@ -44,6 +44,12 @@ TEST(LeastMemoryTest, WindowsAndBatchesAreHeld) {
   EXPECT_EQ(LeastOf(range + "%1 = global_shuffle(%0)"), 0);
 }
 
+TEST(LeastMemoryTest, WhatStandsBeforeARepeatOrMergeIsHeldToo) {
+  const std::string shuffled = "%0 = range(stop=100000) %1 = shuffle(%0, window=1000) ";
+  EXPECT_EQ(LeastOf(shuffled + "%2 = repeat(%1) %3 = batch(%2, size=10)"), 8080);
+  EXPECT_EQ(LeastOf(shuffled + "%2 = mix(%1, %1)"), 16000);
+}
+
 TEST(LeastMemoryTest, RowsOfFilesAreTakenForTheirMean) {
   const storage::TemporaryFolder folder;
   const std::string path = folder.Write(

@@ -117,8 +117,8 @@ class NestedStage::Part final : private ops::Emitter {
   }
 
   bool HasWork() const {
-    return std::ranges::any_of(
-        inputs_, [](const auto& input) { return input->pass.HasWork(); });
+    return std::ranges::any_of(inputs_,
+                               [](const auto& input) { return input->pass.HasWork(); });
   }
 
   bool HasFetch() const {
@@ -303,8 +303,7 @@ bool NestedStage::Owns(const StageRun* stage) const {
 
 void NestedStage::Run(Task& task, int /*thread*/) {
   const int64_t start = place_.meters.Now();
-  const absl::Status status =
-      open_.empty() ? opening_ : open_.front()->Merge(task);
+  const absl::Status status = open_.empty() ? opening_ : open_.front()->Merge(task);
   place_.meters.AddTime(plan_.numbers[0], place_.meters.Now() - start);
   for (const Item& item : task.out) {
     if (item.left_out) continue;

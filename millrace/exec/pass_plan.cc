@@ -445,7 +445,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
   }
 
   absl::StatusOr<std::shared_ptr<NestedSource>> MakeMerge(const Chains& chains,
-                                                         uint64_t epoch) {
+                                                          uint64_t epoch) {
     std::vector<PassPlan> inputs;
     for (const Branch& input : BranchesOf(chains, false)) {
       inputs.push_back(TRY(Plan(input, epoch)));

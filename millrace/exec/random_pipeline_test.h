@@ -206,6 +206,10 @@ class RandomPipeline {
     short_batches_ = Number(0, 2) == 0;
     Add(InOrder{again ? "rebatch" : first, "(", Input(), ", size=", Number(1, 40),
                 ", drop_remainder=", short_batches_ ? "false" : "true", ")"});
+    // What looks at several batches sees the short one too.
+    if (Number(0, 3) == 0) {
+      Add(InOrder{"shuffle(", Input(), ", window=", Number(1, 9), ")"});
+    }
   }
 
   std::string Seed() {

@@ -54,7 +54,8 @@ TEST(StagesTest, AStageBeginsAtACut) {
 TEST(StagesTest, RowsCanBeLeftOutBeforeOperatorsThatKeepTheCount) {
   EXPECT_EQ(SkipPlace(Joining(Nodes(), 5)), 5);  // Never before the shuffle.
   EXPECT_EQ(SkipPlace(Joining(Nodes(), 4)), 3);  // Nor before the filter.
-  EXPECT_EQ(SkipPlace(Joining(Nodes(), 2)), 0);  // Before the map there is only the source.
+  EXPECT_EQ(SkipPlace(Joining(Nodes(), 2)),
+            0);  // Before the map there is only the source.
   EXPECT_EQ(SkipPlace(Joining(Nodes(), 1)), 0);
 }
 
