@@ -19,6 +19,7 @@ millrace_layer(rewrite  USES ir            TESTS_USE ops)
 millrace_layer(storage  USES lanes codec)
 millrace_layer(kernels  USES ir            LINKS JPEG::JPEG PNG::PNG hwy::hwy)
 millrace_layer(ops      USES storage kernels)
-millrace_layer(exec     USES ops rewrite profile   THREADS engine pass_run faulty_files)
+millrace_layer(exec     USES ops rewrite profile
+    THREADS branches engine faulty_files pass_run)
 millrace_layer(bench    USES exec)
 millrace_layer(cli      USES bench         LINKS CLI11::CLI11)

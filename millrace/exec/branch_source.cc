@@ -16,14 +16,11 @@
 #include "millrace/base/mutex.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
-#include "millrace/core/pool.h"
 #include "millrace/exec/first_turn.h"
-#include "millrace/exec/lane_reader.h"
+#include "millrace/exec/nested_source.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/manifest.h"
-#include "millrace/ops/library.h"
-#include "millrace/ops/source.h"
 
 namespace millrace::exec {
 namespace {
@@ -49,12 +46,8 @@ uint64_t EpochOfTurn(uint64_t epoch, uint64_t key) {
   return key == 0 ? epoch : base::Combine(base::Hash128{0, epoch}, key).lo;
 }
 
-BranchSource::BranchSource(BranchOptions options, PlanTurn plan_turn,
-                           const ops::Library& library, core::Pool& pool)
-    : options_(std::move(options)),
-      plan_turn_(std::move(plan_turn)),
-      library_(library),
-      pool_(pool) {}
+BranchSource::BranchSource(BranchOptions options, PlanTurn plan_turn)
+    : options_(std::move(options)), plan_turn_(std::move(plan_turn)) {}
 
 absl::StatusOr<lanes::Manifest> BranchSource::List() {
   const base::MutexLock lock(&mutex_);
@@ -143,12 +136,6 @@ bool BranchSource::waits() const {
   const base::MutexLock lock(&mutex_);
   return std::ranges::any_of(
       turns_, [](const Turn& turn) { return turn.plan->source->waits(); });
-}
-
-absl::StatusOr<std::unique_ptr<ops::Reader>> BranchSource::Open(
-    const lanes::RowRange& rows) const {
-  Inputs inputs = TRY(InputsOf(rows));
-  return std::make_unique<LaneReader>(std::move(inputs), library_, pool_);
 }
 
 std::vector<std::shared_ptr<const PassPlan>> BranchSource::inputs() const {

@@ -15,14 +15,11 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/base/mutex.h"
-#include "millrace/core/pool.h"
 #include "millrace/exec/first_turn.h"
 #include "millrace/exec/nested_source.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/manifest.h"
-#include "millrace/ops/library.h"
-#include "millrace/ops/source.h"
 
 namespace millrace::exec {
 
@@ -37,15 +34,12 @@ class BranchSource final : public NestedSource {
  public:
   using PlanTurn = std::function<absl::StatusOr<PassPlan>(int64_t turn)>;
 
-  BranchSource(BranchOptions options, PlanTurn plan_turn, const ops::Library& library,
-               core::Pool& pool);
+  BranchSource(BranchOptions options, PlanTurn plan_turn);
 
   // Plans the first turns.
   absl::StatusOr<lanes::Manifest> List() override;
 
   bool waits() const override;
-  absl::StatusOr<std::unique_ptr<ops::Reader>> Open(
-      const lanes::RowRange& rows) const override;
   absl::StatusOr<Inputs> InputsOf(const lanes::RowRange& rows) const override;
   std::vector<std::shared_ptr<const PassPlan>> inputs() const override;
 
@@ -72,8 +66,6 @@ class BranchSource final : public NestedSource {
 
   const BranchOptions options_;
   const PlanTurn plan_turn_;
-  const ops::Library& library_;
-  core::Pool& pool_;
   mutable base::Mutex mutex_;
   std::vector<Turn> turns_ ABSL_GUARDED_BY(mutex_);
   lanes::Manifest manifest_ ABSL_GUARDED_BY(mutex_);

@@ -41,8 +41,7 @@ std::unique_ptr<BranchSource> Turns(const std::string& text, BranchOptions optio
   const auto plan_turn = [text](int64_t /*turn*/) -> absl::StatusOr<PassPlan> {
     return *PlanInLanes(text, 2, {.with_ids = true});
   };
-  return std::make_unique<BranchSource>(std::move(options), plan_turn,
-                                        ops::DefaultLibrary(), core::HeapPool());
+  return std::make_unique<BranchSource>(std::move(options), plan_turn);
 }
 
 BranchOptions Repeats(std::optional<int64_t> turns) {
@@ -53,7 +52,7 @@ BranchOptions Repeats(std::optional<int64_t> turns) {
 std::vector<Events> SplitsOf(const BranchSource& source) {
   std::vector<Events> splits;
   for (int64_t split = 0; split < std::ssize(source.manifest().splits); ++split) {
-    splits.push_back(LogNext(**source.Open({split, 0, lanes::kRowsMax})).events);
+    splits.push_back(LogOf(source, split).events);
   }
   return splits;
 }
@@ -87,8 +86,7 @@ TEST(BranchSourceTest, ATurnOfBatchesIsOneSplit) {
 TEST(BranchSourceTest, ASplitIsReadFromAnyRowOn) {
   const auto source = Turns("%0 = range(stop=5) %1 = batch(%0, size=2)", Repeats(2));
   ASSERT_THAT(source->List(), IsOk());
-  EXPECT_THAT(LogNext(**source->Open({1, 2, lanes::kRowsMax})).events,
-              ElementsAre("4"));
+  EXPECT_THAT(LogOf(*source, 1, 2).events, ElementsAre("4"));
 }
 
 TEST(BranchSourceTest, OnlyTurnsOfARepeatAreOtherRows) {
@@ -96,8 +94,8 @@ TEST(BranchSourceTest, OnlyTurnsOfARepeatAreOtherRows) {
     const auto source =
         Turns("%0 = range(stop=2)", {.name = "it", .turns = 2, .repeats = repeats});
     ASSERT_THAT(source->List(), IsOk());
-    const ReadLog first = LogNext(**source->Open({0, 0, 2}));
-    const ReadLog second = LogNext(**source->Open({1, 0, 2}));
+    const ReadLog first = LogOf(*source, 0);
+    const ReadLog second = LogOf(*source, 1);
     EXPECT_EQ(first.events, second.events);
     EXPECT_EQ(first.ids == second.ids, !repeats);
   }
@@ -168,7 +166,7 @@ TEST(BranchSourceTest, ATurnThatCannotBePlannedIsAnError) {
     if (turn == 1) return absl::UnavailableError("the bucket is gone");
     return *PlanInLanes("%0 = range(stop=3)", 2);
   };
-  BranchSource source(Repeats(2), plan_turn, ops::DefaultLibrary(), core::HeapPool());
+  BranchSource source(Repeats(2), plan_turn);
   EXPECT_THAT(source.List(), StatusIs(kUnavailable, "the bucket is gone"));
 }
 

@@ -268,11 +268,43 @@ TEST(BranchesTest, ErrorsInInputsAreIgnoredBehindThem) {
                   .status()
                   .message(),
               AllOf(HasSubstr("budget of 1"), HasSubstr("map (%1)")));
-  EXPECT_THAT(
-      RunAll(MustParse(failing + "%2 = ignore_errors(%1) %3 = repeat(%2, count=2) "
-                                 "%4 = ignore_errors(%3)"))
-          .status(),
-      StatusIs(kUnimplemented, HasSubstr("put it behind them")));
+}
+
+// A budget is for the pass, however often its rows are repeated.
+TEST(BranchesTest, ErrorsMayBeIgnoredBeforeARepeatToo) {
+  const std::string failing =
+      "%0 = range(start=-2, stop=3) %1 = map(%0, function={value: 6 // .value}) ";
+  EXPECT_THAT(ValuesOf(failing + "%2 = ignore_errors(%1) %3 = batch(%2, size=3) "
+                                 "%4 = repeat(%3, count=2)",
+                       1),
+              ElementsAre(-3, -6, 6, 3, -3, -6, 6, 3));
+  EXPECT_THAT(ValuesOf(failing + "%2 = ignore_errors(%1) %3 = concat(%2, %1) "
+                                 "%4 = ignore_errors(%3)"),
+              ElementsAre(-3, -6, 6, 3, -3, -6, 6, 3));
+  EXPECT_THAT(RunAll(MustParse(failing + "%2 = ignore_errors(%1) %3 = concat(%2, %1)"))
+                  .status()
+                  .message(),
+              HasSubstr("division by zero"));  // Of the second input.
+  EXPECT_THAT(RunAll(MustParse(failing + "%2 = ignore_errors(%1, budget=1) "
+                                         "%3 = repeat(%2, count=2)"))
+                  .status()
+                  .message(),
+              AllOf(HasSubstr("ignore_errors (%2)"), HasSubstr("budget of 1"),
+                    HasSubstr("map (%1)")));
+}
+
+TEST(BranchesTest, RowsLeftOutBeforeARepeatCountForTheirOperator) {
+  Engine engine({.threads = 2});
+  const auto iterator = *engine.Open(
+      AsWritten("%0 = range(start=-2, stop=3) %1 = map(%0, function={value: 6 // "
+                ".value}) %2 = ignore_errors(%1) %3 = repeat(%2, count=2)"),
+      ops::DefaultLibrary(), {});
+  while (iterator->Next()->has_value()) {
+  }
+  const profile::PassFacts facts = iterator->Facts();
+  ASSERT_EQ(facts.operators.size(), 4U);
+  EXPECT_EQ(facts.operators[1].rows_left_out, 2);
+  EXPECT_THAT(facts.first_left_out, testing::SizeIs(2));
 }
 
 TEST(BranchesTest, TakeEndsAnEndlessRepeat) {

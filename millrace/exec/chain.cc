@@ -11,7 +11,6 @@
 #include "millrace/base/check.h"
 #include "millrace/base/status.h"
 #include "millrace/core/block.h"
-#include "millrace/exec/left_out.h"
 #include "millrace/exec/meters.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/row_names.h"
@@ -27,10 +26,7 @@ namespace millrace::exec {
 class Chain::Output final : public ops::Emitter, public ops::BadRows {
  public:
   Output(Chain* chain, int place)
-      : chain_(chain),
-        place_(place),
-        ignored_(chain->plan_.ignored_behind ||
-                 IgnoringPlace(chain->plan_.nodes, place) >= 0) {}
+      : chain_(chain), place_(place), ignored_(chain->plan_.Ignores(place)) {}
 
   absl::Status Emit(core::Block block) override {
     chain_->meters_.AddOutput(chain_->plan_.numbers[place_], block.rows(),
@@ -57,7 +53,10 @@ class Chain::Output final : public ops::Emitter, public ops::BadRows {
     absl::Status named = NamedRow(chain_->plan_, here, row);
     chain_->named_ = !ignored_;
     if (!ignored_) return named;
-    chain_->collected_.push_back(Item::LeftOut({place_, std::move(named)}));
+    const PassPlan& plan = chain_->plan_;
+    chain_->collected_.push_back(Item::LeftOut({.number = plan.numbers[place_],
+                                                .by = plan.IgnoredBy(place_),
+                                                .why = std::move(named)}));
     return absl::OkStatus();
   }
 

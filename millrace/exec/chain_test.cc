@@ -94,7 +94,8 @@ TEST_F(ChainTest, WhatIsLeftOutStandsBetweenTheRows) {
   ASSERT_EQ(out.size(), 3U);
   EXPECT_THAT(Values({out[0]}), ElementsAre(-50, -100));
   ASSERT_TRUE(out[1].left_out.has_value());
-  EXPECT_EQ(out[1].left_out->place, 1);
+  EXPECT_EQ(out[1].left_out->number, 1);
+  EXPECT_EQ(out[1].left_out->by, 4);
   EXPECT_EQ(out[1].left_out->why.message(),
             "map (%1): row 50: floor_divide: division by zero");
   EXPECT_THAT(Values({out[2]}), ElementsAre(100, 50));

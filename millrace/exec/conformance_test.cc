@@ -223,7 +223,7 @@ Pass RunPlainly(const rewrite::Rewritten& pipeline, const PassOptions& options) 
   Account account = {.counts = {}, .first = runner.left_out().first()};
   const std::vector<int64_t>& counts = runner.left_out().counts();
   for (size_t place = 0; place < counts.size(); ++place) {
-    if (counts[place] > 0) account.counts[runner.plan().numbers[place]] = counts[place];
+    if (counts[place] > 0) account.counts[static_cast<int>(place)] = counts[place];
   }
   return {.rows = Joined(blocks), .account = std::move(account), .end = block.status()};
 }

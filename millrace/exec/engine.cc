@@ -182,7 +182,7 @@ Iterator::Iterator(Engine& engine, PassPlan plan, const ops::Library& library,
     : engine_(engine),
       plan_(std::move(plan)),
       meters_(plan_.pipeline.size(), engine.options_.clock, engine.options_.meters),
-      left_out_(plan_.nodes),
+      left_out_(plan_.pipeline),
       opened_(engine.options_.clock.Monotonic()),
       state_(std::move(start.state)),
       deal_(std::move(start.rest.deal)),
@@ -254,21 +254,18 @@ profile::PassFacts Iterator::Facts() const {
   const std::vector<MeterReading> readings = meters_.Read();
   for (size_t number = 0; number < readings.size(); ++number) {
     const MeterReading& reading = readings[number];
-    const auto place = std::ranges::find(plan_.numbers, static_cast<int>(number));
-    const bool is_outer = place != plan_.numbers.end();
+    const bool is_outer = std::ranges::count(plan_.numbers, number) > 0;
     // A shuffle that is done by reading does nothing itself.
     if (!is_outer && reading.blocks == 0) continue;
     const ir::Pipeline& node = plan_.pipeline[number];
-    facts.operators.push_back(
-        {.name = node.name(),
-         .number = static_cast<int>(number),
-         .row_wise = node.schema().traits.row_wise,
-         .busy = reading.busy,
-         .rows_in = reading.rows_in,
-         .rows_out = reading.rows_out,
-         .bytes_out = reading.bytes_out,
-         .rows_left_out =
-             is_outer ? left_out_.counts()[place - plan_.numbers.begin()] : 0});
+    facts.operators.push_back({.name = node.name(),
+                               .number = static_cast<int>(number),
+                               .row_wise = node.schema().traits.row_wise,
+                               .busy = reading.busy,
+                               .rows_in = reading.rows_in,
+                               .rows_out = reading.rows_out,
+                               .bytes_out = reading.bytes_out,
+                               .rows_left_out = left_out_.counts()[number]});
   }
   facts.first_left_out = left_out_.first();
   return facts;

@@ -18,13 +18,14 @@
 #include "millrace/exec/chain.h"
 #include "millrace/exec/in_turn.h"
 #include "millrace/exec/meters.h"
+#include "millrace/exec/nested_reader.h"
 #include "millrace/exec/nested_source.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/read_parts.h"
 #include "millrace/exec/row_names.h"
 #include "millrace/exec/stage_run.h"
 #include "millrace/exec/stages.h"
-#include "millrace/ir/pipeline.h"
+#include "millrace/lanes/chunks.h"
 #include "millrace/ops/bad_rows.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/operator.h"
@@ -48,20 +49,17 @@ int LastPlace(const PassPlan& plan) { return static_cast<int>(plan.nodes.size())
 
 }  // namespace
 
-LaneReader::LaneReader(Inputs inputs, const ops::Library& library, core::Pool& pool)
-    : run_(std::move(inputs.runs.at(0))),
-      tell_ended_(std::move(inputs.ended)),
+LaneReader::LaneReader(LaneRun run, const ops::Library& library, core::Pool& pool)
+    : run_(std::move(run)),
       library_(library),
       pool_(pool),
-      meters_(run_.plan->pipeline.size(), base::RealClock()),
+      meters_(std::make_unique<Meters>(run_.plan->pipeline.size(), base::RealClock())),
       lane_(run_.begin),
       to_skip_(run_.skip) {}
 
-absl::Status LaneReader::Fetch() {
-  if (!ready_.empty()) return absl::OkStatus();
-  TRY(OpenNext());
-  return reader_ == nullptr ? absl::OkStatus() : reader_->Fetch();
-}
+LaneReader::LaneReader(LaneReader&& other) noexcept = default;
+
+LaneReader::~LaneReader() = default;
 
 // Notes the rows that a source leaves out.
 class LaneReader::Notes final : public ops::BadRows {
@@ -69,10 +67,11 @@ class LaneReader::Notes final : public ops::BadRows {
   explicit Notes(LaneReader* reader) : reader_(reader) {}
 
   absl::Status LeaveOut(const ops::BadRow& row) override {
-    const AtPlace here = {.place = 0, .lane = reader_->lane_};
-    absl::Status named = NamedRow(*reader_->run_.plan, here, row);
-    if (!reader_->run_.plan->ignored_behind) return named;
-    reader_->ready_.push_back(Item::LeftOut({.place = 0, .why = std::move(named)}));
+    const PassPlan& plan = *reader_->run_.plan;
+    absl::Status named = NamedRow(plan, {.place = 0, .lane = reader_->lane_}, row);
+    if (!plan.Ignores(0)) return named;
+    reader_->ready_.push_back(Item::LeftOut(
+        {.number = plan.numbers[0], .by = plan.IgnoredBy(0), .why = std::move(named)}));
     return absl::OkStatus();
   }
 
@@ -80,40 +79,53 @@ class LaneReader::Notes final : public ops::BadRows {
   LaneReader* reader_;
 };
 
-absl::StatusOr<std::optional<core::Block>> LaneReader::Next(ops::BadRows& bad_rows) {
-  if (ready_.empty()) TRY(ReadOn());
-  while (!ready_.empty()) {
-    Item item = std::move(ready_.front());
-    ready_.pop_front();
-    TRY(item.status);
-    std::optional<Item> rest = to_skip_.Pass(std::move(item));
-    if (!rest) continue;
-    if (rest->left_out) {
-      TRY(bad_rows.LeaveOut({.why = rest->left_out->why}));
-      continue;
+absl::StatusOr<std::optional<Item>> LaneReader::Next() {
+  while (true) {
+    while (!ready_.empty()) {
+      Item item = std::move(ready_.front());
+      ready_.pop_front();
+      TRY(item.status);
+      std::optional<Item> rest = to_skip_.Pass(std::move(item));
+      if (!rest) continue;
+      if (rest->left_out) return rest;
+      return Item::Of(TRY(InTurn(rest->block, run_.turn, pool_)));
     }
-    any_ = any_ || rest->block.rows() > 0;
-    return TRY(InTurn(rest->block, run_.turn, pool_));
+    if (ended_) return std::nullopt;
+    TRY(ReadOn());
   }
-  if (!ended_) return core::Block();
-  if (tell_ended_ != nullptr) std::exchange(tell_ended_, nullptr)(any_);
-  return std::nullopt;
 }
 
 absl::Status LaneReader::ReadOn() {
   TRY(OpenNext());
-  if (reader_ == nullptr) return absl::OkStatus();
-  Notes notes(this);
-  absl::StatusOr<std::optional<core::Block>> block = reader_->Next(notes);
-  absl::Status status = block.status();
-  if (block.ok() && block->has_value()) {
-    status = Push(**std::move(block));
-  } else if (block.ok()) {
-    reader_ = nullptr;
-    if (parts_.empty()) status = EndLane();
+  absl::Status status;
+  if (nested_ != nullptr) {
+    status = ReadNested();
+  } else if (reader_ != nullptr) {
+    status = ReadRows();
   }
   if (!status.ok()) ready_.push_back(Item::Error(std::move(status)));
   return absl::OkStatus();
+}
+
+absl::Status LaneReader::ReadRows() {
+  TRY(reader_->Fetch());
+  Notes notes(this);
+  std::optional<core::Block> block = TRY(reader_->Next(notes));
+  return block ? Push(*std::move(block)) : EndPart();
+}
+
+absl::Status LaneReader::ReadNested() {
+  std::optional<Item> item = TRY(nested_->Next());
+  if (!item) return EndPart();
+  if (!item->left_out) return Push(std::move(item->block));
+  ready_.push_back(Item::LeftOut(run_.plan->Ignored(*std::move(item->left_out))));
+  return absl::OkStatus();
+}
+
+absl::Status LaneReader::EndPart() {
+  reader_ = nullptr;
+  nested_ = nullptr;
+  return parts_.empty() ? EndLane() : absl::OkStatus();
 }
 
 // Pushes what a source gives through the operators of the lane, in order.
@@ -132,7 +144,7 @@ absl::Status LaneReader::Push(core::Block block) {
 
 // Goes on to the next part, or lane, that there is.
 absl::Status LaneReader::OpenNext() {
-  while (reader_ == nullptr && !ended_) {
+  while (reader_ == nullptr && nested_ == nullptr && !ended_) {
     if (!in_lane_) TRY(BeginLane());
     if (ended_) break;
     if (parts_.empty()) {
@@ -140,8 +152,15 @@ absl::Status LaneReader::OpenNext() {
       if (!ready_.empty()) break;
       continue;
     }
-    reader_ = TRY(ops::OpenAll(*run_.plan->source, std::move(parts_.back()), pool_));
+    const ops::RowRanges part = std::move(parts_.back());
     parts_.pop_back();
+    const PassPlan& plan = *run_.plan;
+    if (plan.nested == nullptr) {
+      reader_ = TRY(ops::OpenAll(*plan.source, part, pool_));
+    } else {
+      nested_ = std::make_unique<NestedReader>(TRY(plan.nested->InputsOf(part[0])),
+                                               library_, pool_);
+    }
   }
   return absl::OkStatus();
 }
@@ -156,11 +175,16 @@ absl::Status LaneReader::BeginLane() {
   if (ended_) return absl::OkStatus();
   in_lane_ = true;
   const PassPlan& plan = *run_.plan;
-  parts_ = PartsOf(plan, ReadOrder(plan, lane_));
+  const std::vector<lanes::RowRange> rows = ReadOrder(plan, lane_);
+  if (plan.nested == nullptr) parts_ = PartsOf(plan, rows);
+  if (plan.nested != nullptr) {
+    for (const lanes::RowRange& part : rows) parts_.push_back({part});
+  }
   std::ranges::reverse(parts_);
   const ChainLane lane = {plan.ContextOf(lane_, pool_), lane_};
   const auto make = [&](int first, int last) {
-    return std::make_unique<Chain>(plan, StageOf(first, last), library_, lane, meters_);
+    return std::make_unique<Chain>(plan, StageOf(first, last), library_, lane,
+                                   *meters_);
   };
   const int last = LastPlace(plan);
   if (plan.join > 1) before_ = make(1, std::min(plan.join, last + 1) - 1);

@@ -1,12 +1,10 @@
-// Reads what comes out of a run of lanes of a plan, as a source's reader gives rows:
-// for operators that make one stream of several, in the sequential runner. Operators
-// run one after another, as blocks are read. Tails are joined from lane to lane, and
-// end with the last.
+// Reads what comes out of a run of lanes of a plan, one block after another: for
+// operators that make one stream of several, in the sequential runner. Tails are joined
+// from lane to lane, and end with the last.
 #pragma once
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -20,24 +18,32 @@
 #include "millrace/exec/meters.h"
 #include "millrace/exec/nested_source.h"
 #include "millrace/exec/stage_run.h"
-#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/source.h"
 
 namespace millrace::exec {
 
-class LaneReader final : public ops::Reader {
- public:
-  // Requires: one run, and no merger; library and pool outlive it.
-  LaneReader(Inputs inputs, const ops::Library& library, core::Pool& pool);
+class NestedReader;
 
-  absl::Status Fetch() override;
-  absl::StatusOr<std::optional<core::Block>> Next(ops::BadRows& bad_rows) override;
+class LaneReader {
+ public:
+  // Requires: library and pool outlive it.
+  LaneReader(LaneRun run, const ops::Library& library, core::Pool& pool);
+  LaneReader(LaneReader&& other) noexcept;
+  LaneReader& operator=(LaneReader&&) = delete;
+  ~LaneReader();
+
+  // Gives rows, or that a row was left out; nothing at the end. What came out before an
+  // error is given before it.
+  absl::StatusOr<std::optional<Item>> Next();
 
  private:
   class Notes;
 
   absl::Status ReadOn();
+  absl::Status ReadRows();
+  absl::Status ReadNested();
+  absl::Status EndPart();
   absl::Status Push(core::Block block);
   absl::Status OpenNext();
   absl::Status BeginLane();
@@ -48,21 +54,20 @@ class LaneReader final : public ops::Reader {
   void Collect();
 
   const LaneRun run_;
-  std::function<void(bool any)> tell_ended_;
   const ops::Library& library_;
   core::Pool& pool_;
-  Meters meters_;  // Of nobody.
+  std::unique_ptr<Meters> meters_;  // Of nobody.
   int64_t lane_;
   bool in_lane_ = false;
   bool ended_ = false;
-  std::vector<ops::RowRanges> parts_;    // Of the lane, the last one first.
-  std::unique_ptr<ops::Reader> reader_;  // Of a part.
-  std::unique_ptr<Chain> before_;        // Operators before the joining one, if any.
-  std::unique_ptr<Chain> joining_;       // That one and those behind it, if any.
-  Tails tails_;                          // Of the lane before.
+  std::vector<ops::RowRanges> parts_;     // Of the lane, the last one first.
+  std::unique_ptr<ops::Reader> reader_;   // Of a part, ...
+  std::unique_ptr<NestedReader> nested_;  // ... where its rows come from other passes.
+  std::unique_ptr<Chain> before_;         // Operators before the joining one, if any.
+  std::unique_ptr<Chain> joining_;        // That one and those behind it, if any.
+  Tails tails_;                           // Of the lane before.
   SkippedRows to_skip_;
   std::deque<Item> ready_;
-  bool any_ = false;  // Rows were given.
 };
 
 }  // namespace millrace::exec

@@ -40,8 +40,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 ReadLog LogOf(const LaneRun& run) {
-  LaneReader reader({.runs = {run}}, ops::DefaultLibrary(), core::HeapPool());
-  return LogNext(reader);
+  LaneReader reader(run, ops::DefaultLibrary(), core::HeapPool());
+  return LogOf(reader);
 }
 
 Events EventsOf(const LaneRun& run) { return LogOf(run).events; }
@@ -196,32 +196,14 @@ TEST(LaneReaderTest, RowsOfLaterTurnsAreOtherRows) {
 
 TEST(LaneReaderTest, GoesOnForAsLongAsThePlanGrows) {
   const auto plan = PlanInLanes("%0 = range(stop=3) %1 = repeat(%0)", 2);
-  LaneReader reader({.runs = {{.plan = plan}}}, ops::DefaultLibrary(),
-                    core::HeapPool());
+  LaneReader reader({.plan = plan}, ops::DefaultLibrary(), core::HeapPool());
   const int64_t lanes = plan->lanes.size();
   ReadLog log;
   while (log.events.size() < 1'000) {
-    ASSERT_THAT(reader.Fetch(), base::IsOk());
-    ASSERT_THAT(log.Give(**reader.Next(log)), base::IsOk());
+    log.Add(**reader.Next());
   }
   EXPECT_GT(plan->lanes.size(), lanes);
   for (size_t i = 0; i < 1'000; ++i) ASSERT_EQ(log.events[i], base::StrCat(i % 3)) << i;
-}
-
-TEST(LaneReaderTest, TellsAtTheEndWhetherThereWereRows) {
-  for (const int64_t limit : {0, 3}) {
-    std::vector<bool> told;
-    Inputs inputs = {
-        .runs = {{.plan = PlanInLanes(base::StrCat("%0 = range(stop=9) %1 = filter(%0, "
-                                                   "predicate={.value < ",
-                                                   limit, "})"),
-                                      2)}}};
-    inputs.ended = [&](bool any) { told.push_back(any); };
-    LaneReader reader(std::move(inputs), ops::DefaultLibrary(), core::HeapPool());
-    EXPECT_EQ(LogNext(reader).events.size(), static_cast<size_t>(limit));
-    EXPECT_FALSE((*reader.Next(ops::NoBadRows())).has_value());
-    EXPECT_THAT(told, ElementsAre(limit > 0));  // Once.
-  }
 }
 
 }  // namespace

@@ -31,26 +31,25 @@ bool MayLeaveOut(const std::vector<ir::Pipeline>& nodes, int place,
 
 LeftOut::LeftOut(const std::vector<ir::Pipeline>& nodes)
     : counts_(nodes.size()), ignoring_(nodes.size()) {
-  for (size_t place = 0; place < nodes.size(); ++place) {
-    ignoring_places_.push_back(IgnoringPlace(nodes, static_cast<int>(place)));
-    if (!nodes[place].schema().traits.ignores_errors) continue;
-    const ir::Value& budget = nodes[place].arguments()["budget"];
-    ignoring_[place] = {.budget = budget.is_none() ? std::numeric_limits<int64_t>::max()
-                                                   : budget.As<int64_t>(),
-                        .report = nodes[place].arguments()["report"].As<int64_t>(),
-                        .count = 0,
-                        .first = {},
-                        .name = base::StrCat(nodes[place].name(), " (%", place, ")")};
+  for (size_t number = 0; number < nodes.size(); ++number) {
+    if (!nodes[number].schema().traits.ignores_errors) continue;
+    const ir::Value& budget = nodes[number].arguments()["budget"];
+    ignoring_[number] = {
+        .budget = budget.is_none() ? std::numeric_limits<int64_t>::max()
+                                   : budget.As<int64_t>(),
+        .report = nodes[number].arguments()["report"].As<int64_t>(),
+        .count = 0,
+        .first = {},
+        .name = base::StrCat(nodes[number].name(), " (%", number, ")")};
   }
 }
 
 absl::Status LeftOut::Add(const LeftOutRow& row) {
-  const int place = ignoring_places_[row.place];
-  CHECK_GE(place, 0) << "a row was left out that nobody ignores";
-  Ignoring& by = ignoring_[place];
+  CHECK_GE(row.by, 0) << "a row was left out that nobody ignores";
+  Ignoring& by = ignoring_[row.by];
   if (by.count == 0) by.first = row.why;
   ++by.count;
-  ++counts_[row.place];
+  ++counts_[row.number];
   if (by.count <= by.report) first_.emplace_back(base::ToStd(row.why.message()));
   if (by.count <= by.budget) return absl::OkStatus();
   return absl::DataLossError(base::StrCat(

@@ -28,20 +28,23 @@ int IgnoringPlace(const std::vector<ir::Pipeline>& nodes, int place);
 bool MayLeaveOut(const std::vector<ir::Pipeline>& nodes, int place,
                  bool ignored_behind = false);
 
+// Operators are told by their numbers in the pipeline's text form.
 struct LeftOutRow {
-  int place = 0;     // Of the operator that the row is wrong for.
+  int number = 0;    // Of the operator that the row is wrong for.
+  int by = -1;       // Of the one that ignores that; -1 while it is yet to come.
   absl::Status why;  // Names operator and row.
 };
 
 // What has been left out so far. One thread uses it.
 class LeftOut {
  public:
+  // Of all operators of a pipeline, as the text form has them.
   explicit LeftOut(const std::vector<ir::Pipeline>& nodes);
 
   // Counts a row. An error once there are more than the budget; it names the first.
   absl::Status Add(const LeftOutRow& row);
 
-  // Rows left out, by place of the operator.
+  // Rows left out, by number of the operator.
   const std::vector<int64_t>& counts() const { return counts_; }
 
   // The first errors, as many as are to be reported.
@@ -57,9 +60,8 @@ class LeftOut {
     std::string name;
   };
 
-  std::vector<int64_t> counts_;       // By place.
-  std::vector<int> ignoring_places_;  // By place.
-  std::vector<Ignoring> ignoring_;    // By place; meaningless for other operators.
+  std::vector<int64_t> counts_;     // By number.
+  std::vector<Ignoring> ignoring_;  // By number; meaningless for other operators.
   std::vector<std::string> first_;
 };
 

@@ -30,8 +30,10 @@ std::vector<ir::Pipeline> Nodes() {
       .Nodes();
 }
 
-LeftOutRow Row(int place, const std::string& why) {
-  return {.place = place, .why = absl::DataLossError(why)};
+LeftOutRow Row(int number, const std::string& why) {
+  return {.number = number,
+          .by = IgnoringPlace(Nodes(), number),
+          .why = absl::DataLossError(why)};
 }
 
 TEST(LeftOutTest, TheNearestBehindIgnoresErrors) {

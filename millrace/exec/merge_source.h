@@ -15,7 +15,6 @@
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/ops/library.h"
-#include "millrace/ops/source.h"
 
 namespace millrace::exec {
 
@@ -27,8 +26,6 @@ class MergeSource final : public NestedSource {
 
   absl::StatusOr<lanes::Manifest> List() override;
   bool waits() const override;
-  absl::StatusOr<std::unique_ptr<ops::Reader>> Open(
-      const lanes::RowRange& rows) const override;
   absl::StatusOr<Inputs> InputsOf(const lanes::RowRange& rows) const override;
   std::vector<std::shared_ptr<const PassPlan>> inputs() const override;
 

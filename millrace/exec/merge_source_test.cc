@@ -50,12 +50,8 @@ std::unique_ptr<MergeSource> SourceOf(const std::string& text, int64_t lane_rows
                                        core::HeapPool());
 }
 
-// What is read from a row on; with Next and with Find it must be the same.
 ReadLog LogFrom(const MergeSource& source, int64_t begin) {
-  const lanes::RowRange rows = {0, begin, lanes::kRowsMax};
-  ReadLog log = LogNext(**source.Open(rows));
-  EXPECT_EQ(LogFind(**source.Open(rows)).events, log.events);
-  return log;
+  return LogOf(source, 0, begin);
 }
 
 constexpr char kZip[] =
@@ -133,12 +129,12 @@ TEST(MergeSourceTest, ReadersOfEndlessInputsDoNotDisturbEachOther) {
       "%0 = range(stop=300) %1 = range(stop=3) %2 = repeat(%1) "
       "%3 = rename(%0, from=[\"value\"], to=[\"x\"]) %4 = zip(%2, %3)",
       1);
-  const lanes::RowRange rows = {0, 0, lanes::kRowsMax};
-  const std::unique_ptr<ops::Reader> other = *source->Open(rows);
+  NestedReader other(source->InputsOf({0, 0, lanes::kRowsMax}).value(),
+                     ops::DefaultLibrary(), core::HeapPool());
   const ReadLog log = LogFrom(*source, 0);
   ASSERT_EQ(log.events.size(), 300U);
   for (size_t i = 0; i < 300; ++i) ASSERT_EQ(log.events[i], base::StrCat(i % 3));
-  EXPECT_EQ(LogNext(*other).events, log.events);
+  EXPECT_EQ(LogOf(other).events, log.events);
 }
 
 TEST(MergeSourceTest, WaitsWhereOneOfItsInputsDoes) {
@@ -151,8 +147,7 @@ TEST(MergeSourceTest, WaitsWhereOneOfItsInputsDoes) {
   const ir::Pipeline node = MustParse(text);
   const auto plan = *PlanPass(AsWritten(text), ops::DefaultLibrary(), {});
   EXPECT_TRUE(plan.source->waits());
-  const auto reader = *plan.source->Open({0, 0, lanes::kRowsMax});
-  EXPECT_THAT(LogNext(*reader).events, ElementsAre("0", "1", "2"));
+  EXPECT_THAT(LogOf(*plan.nested, 0).events, ElementsAre("0", "1", "2"));
 }
 
 }  // namespace

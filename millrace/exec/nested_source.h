@@ -1,6 +1,7 @@
 // Sources whose rows come out of other passes: those that repeat and concat are
-// (branch_source.h), and zip and mix (merge_source.h). The sequential runner reads them
-// as any source; the engine runs what they are made of itself (nested_stage.h).
+// (branch_source.h), and zip and mix (merge_source.h). The engine runs those passes
+// within its own (nested_stage.h), the sequential runner one after another
+// (nested_reader.h).
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "millrace/exec/pass_plan.h"
@@ -41,6 +43,12 @@ struct Inputs {
 class NestedSource : public ops::Source {
  public:
   virtual absl::StatusOr<Inputs> InputsOf(const lanes::RowRange& rows) const = 0;
+
+  // Its rows are not read, but run.
+  absl::StatusOr<std::unique_ptr<ops::Reader>> Open(
+      const lanes::RowRange& /*rows*/) const final {
+    return absl::InternalError("the rows of a nested source come out of passes");
+  }
 
   // Plans of what it is made of, as far as that is planned: those that run at once.
   virtual std::vector<std::shared_ptr<const PassPlan>> inputs() const = 0;

@@ -183,15 +183,13 @@ class NestedStage::Part final : private ops::Emitter {
     TRY(item.status);
     std::optional<Item> rest = input.to_skip.Pass(std::move(item));
     if (!rest) return absl::OkStatus();
-    if (rest->left_out) return LeaveOut(rest->left_out->why);
+    if (rest->left_out) {
+      Give(Item::LeftOut(stage_.plan_.Ignored(*std::move(rest->left_out))));
+      return absl::OkStatus();
+    }
     core::Block rows = TRY(InTurn(rest->block, input.run.turn, stage_.place_.pool));
     return merger_ == nullptr ? Emit(std::move(rows))
                               : merger_->Push(std::move(rows), *this);
-  }
-
-  absl::Status LeaveOut(const absl::Status& why) {
-    Give(Item::LeftOut({.place = 0, .why = stage_.Named(why)}));
-    return absl::OkStatus();
   }
 
   absl::Status Emit(core::Block block) override {

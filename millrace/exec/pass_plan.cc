@@ -153,6 +153,16 @@ ops::LaneContext PassPlan::ContextOf(int64_t lane, core::Pool& pool) const {
   return {.pool = pool, .seed = seed, .epoch = epoch, .lane = lanes.ContentHash(lane)};
 }
 
+int PassPlan::IgnoredBy(int place) const {
+  const int behind = IgnoringPlace(nodes, place);
+  return behind < 0 ? -1 : numbers[behind];
+}
+
+LeftOutRow PassPlan::Ignored(LeftOutRow row) const {
+  if (row.by < 0) row.by = IgnoredBy(0);
+  return row;
+}
+
 std::string PassPlan::NameOf(int place) const {
   return base::StrCat(nodes[place].name(), " (%", numbers[place], ")");
 }
@@ -203,7 +213,7 @@ struct Branch {
   ir::Pipeline written;
   ir::Pipeline run;
   std::vector<ir::Pipeline> behind;  // As written: what its rows go through afterwards.
-  bool is_whole = false;             // It is all of the pipeline.
+  bool ignored_behind = false;       // Errors are, there.
 };
 
 // Plans a pipeline from its end to its sources. Each source is listed and its cut
@@ -222,8 +232,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
 
   absl::StatusOr<PassPlan> Plan(const Branch& branch, uint64_t epoch) {
     PassPlan plan = TRY(PlanChain(branch, epoch));
-    plan.ignored_behind = IgnoredBehind(branch);
-    if (plan.ignored_behind) TRY(CheckIgnoresNothing(plan));
+    plan.ignored_behind = branch.ignored_behind;
     CountLanes(plan);
     return plan;
   }
@@ -244,16 +253,12 @@ class Planner : public std::enable_shared_from_this<Planner> {
   }
 
  private:
-  bool IgnoredBehind(const Branch& branch) const {
-    return ignores_ && !branch.is_whole;
-  }
-
   absl::StatusOr<PassPlan> PlanChain(const Branch& branch, uint64_t epoch) {
     const std::vector<ir::Pipeline> written = ChainTo(branch.written);
     std::vector<ir::Pipeline> nodes = ChainTo(branch.run);
     if (nodes[0].schema().traits.branches()) {
       return PlanBehindBranches(
-          {written, std::move(nodes), branch.behind, IgnoredBehind(branch)}, epoch);
+          {written, std::move(nodes), branch.behind, branch.ignored_behind}, epoch);
     }
     TRY(CheckPermutesFirst(written));
     const Listed listed = TRY(ListedOf(nodes[0], written, branch));
@@ -270,17 +275,6 @@ class Planner : public std::enable_shared_from_this<Planner> {
                               .one_lane_reason = listed.one_lane_reason});
     ShuffleByReading(plan, options_.shuffle_reading && !ignores_);
     return plan;
-  }
-
-  // Budgets are counted for the whole pass, so the operator must see all of it.
-  static absl::Status CheckIgnoresNothing(const PassPlan& plan) {
-    for (size_t place = 0; place < plan.nodes.size(); ++place) {
-      if (!IgnoresErrors(plan.nodes[place])) continue;
-      return absl::UnimplementedError(base::StrCat(
-          plan.NameOf(static_cast<int>(place)),
-          " cannot stand before repeat, concat, zip or mix; put it behind them"));
-    }
-    return absl::OkStatus();
   }
 
   // Sources that read the same are still two: their rows are told apart.
@@ -327,7 +321,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
       listed.manifest = lanes::WithoutCounts(std::move(listed.manifest));
     }
     const lanes::CutFacts facts =
-        With(CutFactsOf(written, listed.manifest.counted(), IgnoredBehind(branch)),
+        With(CutFactsOf(written, listed.manifest.counted(), branch.ignored_behind),
              branch.behind);
     listed.cut = recorded ? *recorded : TRY(lanes::DecideCut(listed.manifest, facts));
     listed.one_lane_reason = facts.one_lane_reason;
@@ -413,10 +407,13 @@ class Planner : public std::enable_shared_from_this<Planner> {
       behind.assign(chains.written.begin() + 1, chains.written.end());
       behind.insert(behind.end(), chains.behind.begin(), chains.behind.end());
     }
+    const bool ignored =
+        chains.ignored_behind || std::ranges::any_of(chains.written, IgnoresErrors);
     std::vector<Branch> branches;
     const ir::Pipeline& written = chains.written[0];
     for (size_t i = 0; i < written.inputs().size(); ++i) {
-      branches.push_back({written.inputs()[i], chains.run[0].inputs()[i], behind});
+      branches.push_back(
+          {written.inputs()[i], chains.run[0].inputs()[i], behind, ignored});
     }
     return branches;
   }
@@ -441,7 +438,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
                                                         .turns = turns,
                                                         .repeats = repeats,
                                                         .repeats_before = before},
-                                          plan_turn, library_, pool_);
+                                          plan_turn);
   }
 
   absl::StatusOr<std::shared_ptr<NestedSource>> MakeMerge(const Chains& chains,
@@ -472,7 +469,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
   const PassOptions options_;
   core::Pool& pool_;
   const bool with_ids_;
-  const bool ignores_;  // Errors are, behind the last branching.
+  const bool ignores_;  // Errors are, somewhere.
   mutable base::Mutex mutex_;
   std::map<SourceKey, Listed> listed_ ABSL_GUARDED_BY(mutex_);
 };
@@ -487,7 +484,7 @@ absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
                                       .steps = {}};
   const auto planner = std::make_shared<Planner>(lowered, library, options, pool);
   PassPlan plan =
-      TRY(planner->Plan({lowered.before, lowered.after, {}, true}, options.epoch));
+      TRY(planner->Plan({lowered.before, lowered.after, {}}, options.epoch));
   planner->Record(plan);
   plan.order = options.order;
   return plan;

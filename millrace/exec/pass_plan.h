@@ -21,6 +21,7 @@
 #include "millrace/base/random.h"
 #include "millrace/base/sha256.h"
 #include "millrace/core/pool.h"
+#include "millrace/exec/left_out.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/manifest.h"
@@ -107,6 +108,16 @@ struct PassPlan {
 
   // What all operators may know of a lane.
   ops::LaneContext ContextOf(int64_t lane, core::Pool& pool) const;
+
+  // The number of the operator behind a place that ignores its errors; -1 where none of
+  // these does.
+  int IgnoredBy(int place) const;
+
+  // Whether its errors are ignored, here or behind all of these operators.
+  bool Ignores(int place) const { return ignored_behind || IgnoredBy(place) >= 0; }
+
+  // Says who ignores a row that was left out before all of these operators.
+  LeftOutRow Ignored(LeftOutRow row) const;
 
   // "map (%2)": how errors name the operator at a place.
   std::string NameOf(int place) const;

@@ -19,7 +19,6 @@
 #include "millrace/exec/cut_facts.h"
 #include "millrace/exec/in_order_stage.h"
 #include "millrace/exec/least_memory.h"
-#include "millrace/exec/left_out.h"
 #include "millrace/exec/memory.h"
 #include "millrace/exec/nested_stage.h"
 #include "millrace/exec/pass_plan.h"
@@ -270,7 +269,8 @@ PassRun::PassRun(PassPlan& plan, const PassPlace& place,
       read_work_({.source = *plan.source,
                   .name = plan.NameOf(0),
                   .number = plan.numbers[0],
-                  .ignored = plan.ignored_behind || IgnoringPlace(plan.nodes, 0) >= 0,
+                  .ignored = plan.Ignores(0),
+                  .ignored_by = plan.IgnoredBy(0),
                   .pool = place.pool,
                   .readers = place.threads + 1}),
       carry_(Carry{}),

@@ -32,12 +32,12 @@ TEST(RandomPipelineTest, DrawsTheSameWithEveryCompiler) {
 %1 = range(stop=231)
 %2 = map(%1, function={value: .value * 7})
 %3 = concat(%0, %2)
-%4 = filter(%3, predicate={true})
-%5 = map(%4, function={value: .value, p5: .value * (-8 + 1)})
+%4 = prefetch(%3, count=6)
+%5 = filter(%4, predicate={uniform(0.0, 1.0) < 0.6})
 %6 = range(stop=174)
-%7 = map(%6, function={value: .value * 7, p5: .value * 7})
+%7 = map(%6, function={value: .value * 7})
 %8 = concat(%5, %7)
-%9 = map(%8, function={value: .value, p5: .p5, p9: .p5 * (-3 + 6)})
+%9 = map(%8, function={value: .value, p9: .value * (-3 + 6)})
 %10 = filter(%9, predicate={sum(100 // (.value % 126 - 3)) != 33})
 )");
 }

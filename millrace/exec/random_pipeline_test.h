@@ -154,9 +154,11 @@ class RandomPipeline {
   }
 
   void AddNoOp() {
-    switch (Number(0, 3)) {
+    switch (Number(0, 4)) {
       case 0:
         return Add(InOrder{"filter(", Input(), ", predicate={true})"});
+      case 2:
+        return Add(InOrder{"ignore_errors(", Input(), ", report=2)"});
       case 1:
         return Add(InOrder{"prefetch(", Input(), ", count=", Number(0, 9), ")"});
       default:
@@ -168,7 +170,6 @@ class RandomPipeline {
   void AddForgiven() {
     Add(InOrder{"ignore_errors(", Input(), ", report=", Number(0, 20), ")"});
     forgiven_ = false;
-    branchings_ = kBranchingsMax;  // Errors are ignored behind all of them.
     const int64_t operators = Number(0, 3);
     for (int64_t i = 0; i < operators; ++i) AddOperator();
   }

@@ -18,11 +18,13 @@
 #include "millrace/base/text.h"
 #include "millrace/core/block.h"
 #include "millrace/core/tensor.h"
+#include "millrace/exec/nested_reader.h"
+#include "millrace/exec/nested_source.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/runs_test.h"
-#include "millrace/ops/bad_rows.h"
+#include "millrace/exec/stage_run.h"
+#include "millrace/lanes/chunks.h"
 #include "millrace/ops/library.h"
-#include "millrace/ops/source.h"
 
 namespace millrace::exec {
 
@@ -30,9 +32,15 @@ using Events = std::vector<std::string>;
 
 // A row is written as its number, a batch as "1,2,3", a row that was left out as "-",
 // and an error as "!".
-class ReadLog final : public ops::RowsSink {
+class ReadLog {
  public:
-  absl::Status Give(core::Block block) override {
+  void Add(const Item& item) {
+    if (item.left_out) {
+      events.emplace_back("-");
+      why = item.left_out->why;
+      return;
+    }
+    const core::Block& block = item.block;
     for (int64_t row = 0; row < block.rows(); ++row) {
       const core::Tensor values = *block.Find("value")->Row(row);
       std::string text;
@@ -42,13 +50,6 @@ class ReadLog final : public ops::RowsSink {
       events.push_back(std::move(text));
       if (block.has_ids()) ids.push_back(block.IdAt(row));
     }
-    return absl::OkStatus();
-  }
-
-  absl::Status LeaveOut(const ops::BadRow& row) override {
-    events.emplace_back("-");
-    why = row.why;
-    return absl::OkStatus();
   }
 
   void Fail(absl::Status status) {
@@ -61,42 +62,23 @@ class ReadLog final : public ops::RowsSink {
   absl::Status why;  // Of the last row that was left out, or the error.
 };
 
-// Reads with Next, to the end or the first error.
-inline ReadLog LogNext(ops::Reader& reader) {
+// Reads to the end or the first error. Readers give items.
+template <typename Reader>
+ReadLog LogOf(Reader& reader) {
   ReadLog log;
   while (true) {
-    if (absl::Status fetched = reader.Fetch(); !fetched.ok()) {
-      log.Fail(std::move(fetched));
-      return log;
-    }
-    absl::StatusOr<std::optional<core::Block>> block = reader.Next(log);
-    if (!block.ok()) log.Fail(block.status());
-    if (!block.ok() || !*block) return log;
-    CHECK(log.Give(**block).ok());
+    absl::StatusOr<std::optional<Item>> item = reader.Next();
+    if (!item.ok()) log.Fail(item.status());
+    if (!item.ok() || !*item) return log;
+    log.Add(**item);
   }
 }
 
-// Reads with Find, all work done only after all was found, as by other threads.
-inline ReadLog LogFind(ops::Reader& reader) {
-  ReadLog log;
-  std::vector<ops::FoundWork> found;
-  absl::Status status;
-  while (status.ok()) {
-    status = reader.Fetch();
-    if (!status.ok()) break;
-    absl::StatusOr<std::optional<ops::FoundWork>> work = reader.Find();
-    status = work.status();
-    if (!status.ok() || !*work) break;
-    found.push_back(**std::move(work));
-  }
-  for (ops::FoundWork& work : found) {
-    const absl::Status made = std::move(work)(log);
-    if (made.ok()) continue;
-    log.Fail(made);
-    return log;
-  }
-  if (!status.ok()) log.Fail(std::move(status));
-  return log;
+// What a source's passes give of a split, from a row on.
+inline ReadLog LogOf(const NestedSource& source, int64_t split, int64_t begin = 0) {
+  NestedReader reader(source.InputsOf({split, begin, lanes::kRowsMax}).value(),
+                      ops::DefaultLibrary(), core::HeapPool());
+  return LogOf(reader);
 }
 
 // Plans a pass whose sources are cut into lanes of so many rows.

@@ -44,7 +44,9 @@ class ReadStage::Notes final : public ops::RowsSink {
 
   absl::Status LeaveOut(const ops::BadRow& row) override {
     if (!stage_.work_.ignored) return row.why;
-    task_.out.push_back(Item::LeftOut({.place = 0, .why = stage_.Named(row.why)}));
+    task_.out.push_back(Item::LeftOut({.number = stage_.work_.number,
+                                       .by = stage_.work_.ignored_by,
+                                       .why = stage_.Named(row.why)}));
     return absl::OkStatus();
   }
 

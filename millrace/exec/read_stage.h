@@ -33,7 +33,8 @@ struct ReadWork {
   const ops::Source& source;
   std::string name;      // Of the source operator, for errors, ...
   int number = 0;        // ... and its number in the pipeline.
-  bool ignored = false;  // Rows that are wrong are left out.
+  bool ignored = false;  // Rows that are wrong are left out, ...
+  int ignored_by = -1;   // ... by the operator of this number, if that is known.
   core::Pool& pool;
   int64_t readers = 2;  // Open at once in a lane, at most.
   RunningMean bytes_per_task = {};

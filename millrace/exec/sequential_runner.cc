@@ -17,6 +17,8 @@
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/left_out.h"
+#include "millrace/exec/nested_reader.h"
+#include "millrace/exec/nested_source.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/read_parts.h"
 #include "millrace/exec/row_names.h"
@@ -97,6 +99,7 @@ class SequentialRunner::Lane {
   }
 
   absl::Status Read(const lanes::RowRange& rows) {
+    if (runner_.plan_.nested != nullptr) return ReadNested(rows);
     const absl::StatusOr<std::unique_ptr<ops::Reader>> reader =
         runner_.plan_.source->Open(rows);
     TRY(Named(0, reader.status()));
@@ -106,6 +109,23 @@ class SequentialRunner::Lane {
       TRY(Named(0, block.status()));
       if (!block->has_value()) return absl::OkStatus();
       if ((*block)->rows() > 0) TRY(Enter(1, **std::move(block)));
+    }
+  }
+
+  absl::Status ReadNested(const lanes::RowRange& rows) {
+    const PassPlan& plan = runner_.plan_;
+    absl::StatusOr<Inputs> inputs = plan.nested->InputsOf(rows);
+    TRY(Named(0, inputs.status()));
+    NestedReader reader(*std::move(inputs), runner_.library_, runner_.pool_);
+    while (true) {
+      absl::StatusOr<std::optional<Item>> item = reader.Next();
+      TRY(Named(0, item.status()));
+      if (!item->has_value()) return absl::OkStatus();
+      if ((*item)->left_out) {
+        runner_.ready_.push_back(Item::LeftOut(plan.Ignored(*(*item)->left_out)));
+      } else {
+        TRY(Enter(1, std::move((*item)->block)));
+      }
     }
   }
 
@@ -140,9 +160,11 @@ class SequentialRunner::Lane {
   absl::Status LeaveOut(int place, const ops::BadRow& row) {
     absl::Status named =
         NamedRow(runner_.plan_, {.place = place, .lane = number_}, row);
-    const bool ignored = IgnoringPlace(runner_.plan_.nodes, place) >= 0;
-    if (!ignored) return named_ = named;
-    runner_.ready_.push_back(Item::LeftOut({place, std::move(named)}));
+    const PassPlan& plan = runner_.plan_;
+    if (!plan.Ignores(place)) return named_ = named;
+    runner_.ready_.push_back(Item::LeftOut({.number = plan.numbers[place],
+                                            .by = plan.IgnoredBy(place),
+                                            .why = std::move(named)}));
     return absl::OkStatus();
   }
 

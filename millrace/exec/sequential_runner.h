@@ -54,7 +54,7 @@ class SequentialRunner {
       : plan_(std::move(plan)),
         library_(library),
         pool_(pool),
-        left_out_(plan_.nodes) {}
+        left_out_(plan_.pipeline) {}
 
   PassPlan plan_;
   const ops::Library& library_;

@@ -64,14 +64,14 @@ TEST(StageRunTest, ARunningMeanFollowsChanges) {
 TEST(StageRunTest, FirstRowsAreLeftOutWithWhatIsNotedBetweenThem) {
   SkippedRows skipped(5);
   EXPECT_FALSE(skipped.Pass(Item::Of(ops::Numbers(0, 3))).has_value());
-  EXPECT_FALSE(skipped.Pass(Item::LeftOut({.place = 0, .why = {}})).has_value());
+  EXPECT_FALSE(skipped.Pass(Item::LeftOut({.why = {}})).has_value());
   EXPECT_EQ(skipped.left(), 2);
   const std::optional<Item> rest = skipped.Pass(Item::Of(ops::Numbers(3, 9)));
   ASSERT_TRUE(rest.has_value());
   EXPECT_EQ(rest->block.rows(), 4);
   EXPECT_EQ(rest->bytes, rest->block.content_bytes());
   EXPECT_EQ(skipped.left(), 0);
-  EXPECT_TRUE(skipped.Pass(Item::LeftOut({.place = 0, .why = {}})).has_value());
+  EXPECT_TRUE(skipped.Pass(Item::LeftOut({.why = {}})).has_value());
   EXPECT_EQ(skipped.Pass(Item::Of(ops::Numbers(9, 12)))->block.rows(), 3);
 }
 

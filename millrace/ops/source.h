@@ -87,18 +87,6 @@ struct FoundWork {
 
   // Gives the rows, and waits for them where that was not done.
   absl::Status operator()(RowsSink& sink) &&;
-
-  // The same work done by `give(work, sink)`, which has its rows go through something.
-  template <typename Give>
-  FoundWork GivenBy(Give give) && {
-    std::vector<std::shared_ptr<FetchAhead>> also_wanted = wanted;
-    FoundWork work = [inner = std::move(*this),
-                      give = std::move(give)](RowsSink& sink) mutable {
-      return give(std::move(inner), sink);
-    };
-    work.wanted = std::move(also_wanted);
-    return work;
-  }
 };
 
 class Reader {
