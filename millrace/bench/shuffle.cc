@@ -41,6 +41,7 @@ absl::StatusOr<Line> RunInMemory(const BenchOptions& options) {
   const ir::Pipeline pipeline = TRY(InMemory());
   exec::Engine engine({.threads = options.threads});
   std::vector<double> rates;
+  rates.reserve(options.repeats);
   for (int i = 0; i < options.repeats; ++i) {
     rates.push_back(TRY(PassRate(pipeline, engine, kRows)));
   }

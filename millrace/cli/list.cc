@@ -12,7 +12,6 @@
 #include "absl/types/span.h"
 #include <CLI/CLI.hpp>
 
-#include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/cli/verb.h"
 #include "millrace/ir/argument_schema.h"

@@ -16,7 +16,6 @@
 #include "millrace/base/mutex.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
-#include "millrace/exec/first_turn.h"
 #include "millrace/exec/nested_source.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/lanes/chunks.h"

@@ -1,8 +1,6 @@
 #include "millrace/exec/lane_reader.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>

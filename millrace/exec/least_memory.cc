@@ -16,7 +16,7 @@
 #include "millrace/core/dtype.h"
 #include "millrace/core/spec.h"
 #include "millrace/exec/cut_facts.h"
-#include "millrace/exec/nested_source.h"
+#include "millrace/exec/nested_source.h"  // IWYU pragma: keep
 #include "millrace/exec/pass_plan.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"

@@ -10,7 +10,6 @@
 
 #include "millrace/base/bytes.h"
 #include "millrace/base/hash.h"
-#include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/nested_source.h"
@@ -19,7 +18,6 @@
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/ops/library.h"
-#include "millrace/ops/merger.h"
 
 namespace millrace::exec {
 MergeSource::MergeSource(ir::Pipeline node, std::vector<PassPlan> inputs,
@@ -70,6 +68,7 @@ absl::StatusOr<Inputs> MergeSource::InputsOf(const lanes::RowRange& rows) const 
 
 std::vector<std::shared_ptr<const PassPlan>> MergeSource::inputs() const {
   std::vector<std::shared_ptr<const PassPlan>> plans;
+  plans.reserve(inputs_.size());
   for (const PassPlan& input : inputs_) {
     plans.push_back(std::make_shared<const PassPlan>(input));
   }

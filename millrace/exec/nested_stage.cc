@@ -16,7 +16,6 @@
 #include "millrace/base/check.h"
 #include "millrace/base/status.h"
 #include "millrace/core/block.h"
-#include "millrace/core/pool.h"
 #include "millrace/exec/in_turn.h"
 #include "millrace/exec/memory.h"
 #include "millrace/exec/meters.h"

@@ -33,7 +33,6 @@
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/rest.h"
 #include "millrace/ops/operator.h"
-#include "millrace/ops/source.h"
 
 namespace millrace::exec {
 namespace {

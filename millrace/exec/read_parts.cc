@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <utility>
 #include <vector>
 
 #include "millrace/core/pool.h"

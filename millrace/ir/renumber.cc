@@ -1,4 +1,3 @@
-#include "millrace/ir/renumber.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -9,6 +8,8 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/base/status.h"
+#include "millrace/core/spec.h"
+#include "millrace/core/spec.h"
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/expression.h"
 #include "millrace/ir/expression_builder.h"

@@ -15,6 +15,7 @@
 #include "millrace/base/text.h"
 #include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
+#include "millrace/core/copy_rows.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/tensor.h"
 #include "millrace/ir/argument_schema.h"

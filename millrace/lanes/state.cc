@@ -1,6 +1,7 @@
 #include "millrace/lanes/state.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -62,7 +62,7 @@ class FileReader final : public Reader {
   absl::Status ReadFile(const WholeFile& file) {
     const std::unique_ptr<storage::Blob> blob = TRY(context_.blobs.Open(file.info));
     std::byte* const room = TRY(builder_.RoomFor(fields_.bytes, file.info.bytes));
-    const absl::Status read =
+    absl::Status read =
         blob->Read(0, absl::Span<std::byte>(room, file.info.bytes)).status();
     if (!read.ok()) {
       builder_.DropRow();

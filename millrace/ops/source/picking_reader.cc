@@ -15,7 +15,6 @@
 #include "millrace/base/check.h"
 #include "millrace/base/status.h"
 #include "millrace/core/block.h"
-#include "millrace/core/copy_rows.h"
 #include "millrace/core/pool.h"
 #include "millrace/lanes/chunks.h"
 #include "millrace/ops/bad_rows.h"
@@ -81,7 +80,8 @@ class PickingReader::Rows final : public RowsSink {
   std::vector<Picked>* rows_;
 };
 
-PickingReader::PickingReader(const Source& source, RowRanges ranges, core::Pool& pool)
+PickingReader::PickingReader(const Source& source, const RowRanges& ranges,
+                             core::Pool& pool)
     : source_(source), rows_(Singles(ranges)), pool_(pool) {}
 
 absl::Status PickingReader::Fetch() {

@@ -23,7 +23,7 @@ namespace millrace::ops {
 class PickingReader final : public FindingReader {
  public:
   // Requires: the source, which is of seekable splits, and the pool outlive it.
-  PickingReader(const Source& source, RowRanges ranges, core::Pool& pool);
+  PickingReader(const Source& source, const RowRanges& ranges, core::Pool& pool);
 
   // Reads all rows.
   absl::Status Fetch() override;
