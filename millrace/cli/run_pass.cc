@@ -46,7 +46,8 @@ void AddPassFlags(CLI::App& command, PassFlags& flags) {
       ->check(CLI::IsMember({"logical", "any"}));
   command.add_flag("--build-indexes", flags.build_indexes,
                    "Write indexes beside files that have none, while they are read: "
-                   "the next pass counts their rows and reads from anywhere");
+                   "the next pass counts their rows and reads from anywhere, and "
+                   "so shuffles them in another order");
 }
 
 absl::StatusOr<profile::PassFacts> RunPass(

@@ -1,3 +1,4 @@
+#include "millrace/ir/renumber.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +9,6 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/base/status.h"
-#include "millrace/core/spec.h"
 #include "millrace/core/spec.h"
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/expression.h"
