@@ -32,7 +32,7 @@ namespace millrace::ops {
 struct FeedOptions {
   int64_t begin = 0;  // The part of the file to read; of a compressed one, all.
   int64_t end = 0;
-  int64_t window_bytes = 1 << 20;  // About as much is read at once.
+  int64_t window_bytes = 2 << 20;  // About as much is read at once.
 };
 
 // Long content in a room of its own, [begin, …) of it, that is yet to be fetched.

@@ -33,7 +33,7 @@ inline constexpr int64_t kLongTextBytes = 32 << 10;
 
 // A block is full with so many rows, or so many bytes.
 inline constexpr int64_t kBlockRows = 16384;
-inline constexpr int64_t kBlockBytes = 1 << 20;
+inline constexpr int64_t kBlockBytes = 2 << 20;
 
 // The texts of one field.
 class TextColumn {
