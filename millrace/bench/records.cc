@@ -26,6 +26,7 @@ namespace millrace::bench {
 namespace {
 
 constexpr int64_t kBytes = int64_t{256} << 20;  // In all files of a line.
+constexpr int kWarmUps = 3;
 constexpr size_t kBuffer = 256 << 10;
 
 using MakeFile = absl::StatusOr<std::string> (*)(const std::string&, int64_t, int64_t);
@@ -81,6 +82,8 @@ absl::StatusOr<Line> RunSize(const Format& format, const BenchOptions& options,
   const std::vector<std::string> paths = TRY(MakeFiles(format, options, row_bytes));
   const std::string pipeline = PipelineOf(format, paths);
   exec::Engine engine({.threads = options.threads});
+  // A pass takes milliseconds: the first ones would measure fresh memory.
+  for (int i = 0; i < kWarmUps; ++i) TRY(PassRate(pipeline, engine, kBytes));
   const Medians medians = TRY(Compare(
       options.repeats, [&] { return PassRate(pipeline, engine, kBytes); },
       [&] {
