@@ -15,6 +15,7 @@
 #include "millrace/base/check.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
+#include "millrace/codec/crc32c.h"
 #include "millrace/codec/decompress.h"
 #include "millrace/core/buffer.h"
 #include "millrace/core/pool.h"
@@ -249,7 +250,7 @@ absl::Status ByteFeed::Pass(int64_t size) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<SetApart> ByteFeed::PassApart(int64_t size) {
+absl::StatusOr<SetApart> ByteFeed::PassApart(int64_t size, bool sums) {
   TRY(CheckHas(size));
   const int64_t begin = AlignedPlace(offset_);
   const int64_t here = std::min(size, end_ - begin_);
@@ -257,8 +258,9 @@ absl::StatusOr<SetApart> ByteFeed::PassApart(int64_t size) {
   if (here > 0) {
     std::memcpy(room.mutable_data() + begin, room_.data() + begin_, here);
   }
-  const Stretch::Place rest = {
+  Stretch::Place rest = {
       .offset = offset_ + here, .size = size - here, .headroom = begin + here};
+  if (sums) rest.sum_before = codec::Crc32c(window().substr(0, here));
   TRY(Pass(size));
   since_long_ = 0;
   return SetApart{.room = room,

@@ -79,8 +79,9 @@ class ByteFeed {
   absl::Status Pass(int64_t size);
 
   // Passes over bytes that are to be fetched by themselves. DataLoss when there are
-  // fewer. Requires: can_set_apart(), not passing().
-  absl::StatusOr<SetApart> PassApart(int64_t size);
+  // fewer, and summed up then where that is wanted. Requires: can_set_apart(), not
+  // passing().
+  absl::StatusOr<SetApart> PassApart(int64_t size, bool sums = false);
 
   // So much of a window fits in front of the next one, without moving that.
   int64_t headroom() const { return compressed() ? 0 : options_.window_bytes / 32; }

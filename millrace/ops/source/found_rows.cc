@@ -126,6 +126,13 @@ std::optional<core::Buffer> FoundRows::LongContent(int64_t place, int field) con
   return sources_[only->source].buffer.Slice(only->begin, only->size);
 }
 
+uint32_t FoundRows::SumOfLong(int64_t place, int field) const {
+  const Piece& only = *OnlyPiece(place, field);
+  const std::shared_ptr<Stretch>& rest = sources_[only.source].rest;
+  const std::optional<uint32_t> taken = rest == nullptr ? std::nullopt : rest->sum();
+  return taken ? *taken : codec::Crc32c(TextOf(only));
+}
+
 uint32_t FoundRows::CopyContent(int64_t place, int field, bool sums,
                                 std::byte*& room) const {
   uint32_t crc = 0;
@@ -155,7 +162,7 @@ namespace {
 absl::StatusOr<uint32_t> TakeContent(const FoundRows& found, int64_t place, int field,
                                      bool sums, RowBuilder& builder) {
   if (const std::optional<core::Buffer> text = found.LongContent(place, field)) {
-    if (builder.Adopt(field, *text)) return sums ? codec::Crc32c(text->text()) : 0;
+    if (builder.Adopt(field, *text)) return sums ? found.SumOfLong(place, field) : 0;
   }
   std::byte* room = TRY(builder.RoomFor(field, found.ContentBytes(place, field)));
   return room == nullptr ? 0 : found.CopyContent(place, field, sums, room);

@@ -102,6 +102,9 @@ class FoundRows {
   // ... all of it where it is long and lies in one piece, ...
   std::optional<core::Buffer> LongContent(int64_t place, int field) const;
 
+  // ... the sum of such, which may have been taken as it was fetched, ...
+  uint32_t SumOfLong(int64_t place, int field) const;
+
   // ... and a copy of it, at `room`, which is moved behind it. Gives its sum, where
   // wanted.
   uint32_t CopyContent(int64_t place, int field, bool sums, std::byte*& room) const;

@@ -160,7 +160,7 @@ absl::StatusOr<ScanReader::Step> ScanReader::TakeContent() {
 
 absl::StatusOr<ScanReader::Step> ScanReader::SetApart(int64_t size) {
   TRY(PassUsed());
-  found_.AddApart(content_->field, TRY(feed_.PassApart(size)), size);
+  found_.AddApart(content_->field, TRY(feed_.PassApart(size, plan_->sums)), size);
   rest_ = feed_.window();
   content_.reset();
   return Step::kGoOn;

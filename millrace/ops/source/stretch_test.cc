@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/status_matchers.h"
+#include "millrace/codec/crc32c.h"
 #include "millrace/core/allocator.h"
 #include "millrace/core/buffer.h"
 #include "millrace/core/pool.h"
@@ -60,6 +62,26 @@ TEST_F(StretchTest, FillsTheRoomItIsGiven) {
 TEST_F(StretchTest, NothingIsThereAtOnce) {
   Stretch stretch(Open(), {.offset = 10'000, .size = 0}, core::HeapPool());
   EXPECT_TRUE(stretch.FetchNow());
+}
+
+// Piece by piece, going on from what stands before it.
+TEST_F(StretchTest, IsSummedUpAsItComes) {
+  const std::string content = storage::Noise(700'000);
+  const std::shared_ptr<const storage::Blob> blob =
+      *store_.Open(*store_.Find(folder_.Write("long", content)));
+  for (const bool now : {true, false}) {
+    Stretch stretch(blob,
+                    {.offset = 10,
+                     .size = 600'000,
+                     .sum_before = codec::Crc32c(content.substr(0, 10))},
+                    core::HeapPool());
+    if (!now || !stretch.FetchNow()) stretch.Fetch();
+    EXPECT_EQ(stretch.sum(), codec::Crc32c(content.substr(0, 600'010)));
+    EXPECT_EQ(stretch.room().text(), content.substr(10, 600'000));
+  }
+  Stretch plain(blob, {.offset = 10, .size = 600'000}, core::HeapPool());
+  plain.Fetch();
+  EXPECT_EQ(plain.sum(), std::nullopt);
 }
 
 TEST_F(StretchTest, WhatWentWrongStays) {
