@@ -47,5 +47,27 @@ TEST(FirstTurnTest, ARepeatOfNothingEnds) {
   }
 }
 
+// The end is found out by whoever looks for work, and finds none.
+TEST(FirstTurnTest, ARepeatOfNothingEndsWithinOtherPassesToo) {
+  const std::string nothing =
+      "%0 = range(stop=100) %1 = filter(%0, predicate={.value > 9999}) "
+      "%2 = repeat(%1) %3 = range(stop=10) ";
+  for (const std::string behind :
+       {"%4 = mix(%2, %3)", "%4 = mix(%3, %2) %5 = batch(%4, size=3)",
+        "%4 = rename(%3, from=[\"value\"], to=[\"x\"]) %5 = zip(%2, %4)"}) {
+    const int64_t rows = Joined(MustRun(nothing + behind)).rows();
+    for (int i = 0; i < 40; ++i) {
+      Engine engine({.threads = 1 + i % 4});
+      const auto iterator =
+          *engine.Open(AsWritten(nothing + behind), ops::DefaultLibrary(), {});
+      int64_t given = 0;
+      for (auto block = *iterator->Next(); block; block = *iterator->Next()) {
+        given += block->rows();
+      }
+      EXPECT_EQ(given, rows) << behind;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace millrace::exec

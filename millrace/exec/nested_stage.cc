@@ -273,15 +273,18 @@ bool NestedStage::OpenPart() {
 bool NestedStage::Claim(const Memory& /*memory*/, bool first, Task& task) {
   if (ended_) return false;
   if (open_.empty()) OpenPart();
-  if (CanMerge()) {
-    merging_ = true;
-    if (!open_.empty()) open_.front()->Bring();
-    return true;
-  }
+  if (ClaimMerging()) return true;
   for (size_t i = 0; i < open_.size() || OpenPart(); ++i) {
     if (open_[i]->Claim(first && i == 0, false, task)) return true;
   }
-  return false;
+  return ClaimMerging();  // Looking for work may have shown that there is none left.
+}
+
+bool NestedStage::ClaimMerging() {
+  if (!CanMerge()) return false;
+  merging_ = true;
+  if (!open_.empty()) open_.front()->Bring();
+  return true;
 }
 
 bool NestedStage::ClaimFetch(const Memory& /*memory*/, bool first, Task& task) {

@@ -57,6 +57,7 @@ class NestedStage final : public StageRun {
   bool MayOpenPart() const;
   bool OpenPart();
   bool CanMerge() const;
+  bool ClaimMerging();
   void CompleteMerging(Task task);
   void Close();
   void DropClosed();

@@ -262,7 +262,12 @@ class PassRun::Lane final : public Sink, public Joiner {
 PassRun::PassRun(PassPlan& plan, const PassPlace& place,
                  std::vector<lanes::LaneRange> lanes)
     : plan_(plan),
-      place_(place),
+      place_({.library = place.library,
+              .pool = place.pool,
+              .memory = place.memory,
+              .meters = place.meters,
+              .threads = place.threads,
+              .changed = place.changed != nullptr ? place.changed : &own_changed_}),
       lanes_max_(LanesAtOnce(plan, place.memory.budget_bytes(), place.threads)),
       lanes_(std::move(lanes)),
       read_work_({.source = *plan.source,
@@ -364,7 +369,7 @@ void PassRun::GrowLanes() {
     grown_ = grew.status();
     plan_.growing = nullptr;
   }
-  if (plan_.growing == nullptr) changed_.NotifyAll();  // That may be the end.
+  if (plan_.growing == nullptr) changed().NotifyAll();  // That may be the end.
   for (int64_t lane = had; lane < plan_.lanes.size(); ++lane) {
     const int64_t rows = plan_.joined_rows[lane];
     if (rows == 0) continue;

@@ -38,6 +38,7 @@ struct PassPlace {
   const Memory& memory;
   Meters& meters;
   int threads = 1;
+  base::CondVar* changed = nullptr;  // Of the pass that this one is nested in.
 };
 
 class PassRun {
@@ -88,8 +89,9 @@ class PassRun {
   // Lanes that were cut so far.
   int64_t planned_lanes() const { return plan_.lanes.size(); }
 
-  // Signalled when the pass became ready, or its last running task ended.
-  base::CondVar& changed() { return changed_; }
+  // Signalled when the pass became ready, or its last running task ended; of a nested
+  // one, that of the outermost.
+  base::CondVar& changed() { return *place_.changed; }
 
  private:
   class Lane;
@@ -113,6 +115,7 @@ class PassRun {
   Lane* FirstReady() const;
 
   PassPlan& plan_;
+  base::CondVar own_changed_;
   const PassPlace place_;
   const int64_t lanes_max_;  // Open at once.
   std::vector<lanes::LaneRange> lanes_;
@@ -128,7 +131,6 @@ class PassRun {
   int running_ = 0;
   bool stopped_ = false;
   absl::Status grown_;  // Why no more lanes could be cut.
-  base::CondVar changed_;
 };
 
 }  // namespace millrace::exec
