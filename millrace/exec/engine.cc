@@ -25,6 +25,7 @@
 #include "millrace/exec/least_memory.h"
 #include "millrace/exec/left_out.h"
 #include "millrace/exec/meters.h"
+#include "millrace/exec/nested_source.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/pass_run.h"
 #include "millrace/exec/stage_run.h"
@@ -40,6 +41,17 @@ namespace millrace::exec {
 namespace {
 
 constexpr int64_t kRowBytesLeast = int64_t{16} << 20;  // Allowed with any budget.
+
+// Whether what comes out are batches, made by it or by passes nested in it.
+bool GivesBatches(const PassPlan& plan) {
+  const bool apart = std::ranges::any_of(plan.nodes, [](const ir::Pipeline& node) {
+    return node.schema().traits.unstacks;
+  });
+  if (apart || plan.last_batching >= 0) return !apart;
+  return plan.nested != nullptr &&
+         std::ranges::all_of(plan.nested->inputs(),
+                             [](const auto& input) { return GivesBatches(*input); });
+}
 
 }  // namespace
 
@@ -183,6 +195,7 @@ Iterator::Iterator(Engine& engine, PassPlan plan, const ops::Library& library,
       plan_(std::move(plan)),
       meters_(plan_.pipeline.size(), engine.options_.clock, engine.options_.meters),
       left_out_(plan_.pipeline),
+      nested_batches_(plan_.last_batching < 0 && GivesBatches(plan_)),
       opened_(engine.options_.clock.Monotonic()),
       state_(std::move(start.state)),
       deal_(std::move(start.rest.deal)),
@@ -207,15 +220,15 @@ absl::StatusOr<std::optional<core::Block>> Iterator::Next() {
   }
   if (ended_) return std::nullopt;
   if (!item.status.ok()) return Fail(item.status);
-  Advance(item.position);
+  Advance(item.position, item.block);
   item.block.LeaveBudget();
   Count(item.block);
   return std::move(item.block);
 }
 
-void Iterator::Advance(int64_t position) {
+void Iterator::Advance(int64_t position, const core::Block& block) {
   if (std::ssize(positions_) <= turn_) positions_.resize(turn_ + 1, 0);
-  facts_.rows += position - positions_[turn_];
+  facts_.rows += nested_batches_ ? RowsInBatch(block) : position - positions_[turn_];
   positions_[turn_] = position;
 }
 

@@ -141,8 +141,8 @@ class Iterator {
   // Ends the pass with an error.
   absl::Status Fail(const absl::Status& status);
 
-  // A block that takes its lane's stream up to there is given.
-  void Advance(int64_t position);
+  // A block is given that takes its lane's stream up to there.
+  void Advance(int64_t position, const core::Block& block);
 
   // Counts a block that is given.
   void Count(const core::Block& block);
@@ -155,6 +155,7 @@ class Iterator {
   exec::Meters meters_;
   profile::PassFacts facts_;  // What Next has seen; the rest is in the meters.
   LeftOut left_out_;
+  const bool nested_batches_;  // Made before a repeat or merge: rows in them count.
   const absl::Duration opened_;
   const lanes::State state_;  // All but what is left.
   const lanes::Deal deal_;

@@ -84,6 +84,20 @@ TEST(EngineTest, CountsRowsWhereBatchesAreTakenApartAgain) {
   EXPECT_EQ(iterator->Facts().rows, 100);
 }
 
+// Batches may be made before a repeat: what is counted is the rows in them.
+TEST(EngineTest, CountsRowsOfBatchesThatAreRepeated) {
+  const std::string batches = "%0 = range(stop=10) %1 = batch(%0, size=4) ";
+  for (const std::string behind :
+       {"%2 = repeat(%1, count=3)", "%2 = repeat(%1, count=3) %3 = enumerate(%2)",
+        "%2 = concat(%1, %1, %1)", "%2 = repeat(%1, count=3) %3 = unbatch(%2)",
+        "%2 = unbatch(%1) %3 = repeat(%2, count=3)"}) {
+    Engine engine({.threads = 2});
+    const auto iterator = MustOpen(engine, batches + behind);
+    Drain(*iterator);
+    EXPECT_EQ(iterator->Facts().rows, 30) << behind;
+  }
+}
+
 TEST(EngineTest, EndsAgainAndAgain) {
   Engine engine({.threads = 2});
   const auto iterator = MustOpen(engine, "%0 = range(stop=10)");
