@@ -253,6 +253,16 @@ TEST(BranchesTest, PlacesAreCountedThroughAllTurns) {
   for (int64_t i = 0; i < 20'000; ++i) ASSERT_EQ(places[i], i);
 }
 
+// One lane of many parts: those behind are opened while the first is given.
+TEST(BranchesTest, PlacesAreCountedWhereRowsAreNot) {
+  const Numbers places = ValuesOf(
+      "%0 = range(stop=4000) %1 = filter(%0, predicate={.value % 2 == 0}) "
+      "%2 = repeat(%1, count=40) %3 = enumerate(%2)",
+      0, "index");
+  ASSERT_EQ(std::ssize(places), 80'000);
+  for (int64_t i = 0; i < 80'000; ++i) ASSERT_EQ(places[i], i);
+}
+
 TEST(BranchesTest, ErrorsInInputsAreIgnoredBehindThem) {
   const std::string failing =
       "%0 = range(start=-2, stop=3) %1 = map(%0, function={value: 6 // .value}) ";

@@ -20,6 +20,7 @@
 #include "millrace/ops/library.h"
 
 namespace millrace::exec {
+
 MergeSource::MergeSource(ir::Pipeline node, std::vector<PassPlan> inputs,
                          const ops::Library& library, core::Pool& pool)
     : node_(std::move(node)),

@@ -229,10 +229,6 @@ NestedStage::NestedStage(const PassPlan& plan, const PassPlace& place, int64_t l
 
 NestedStage::~NestedStage() = default;
 
-void NestedStage::Accept(Item /*item*/) { CHECK(false) << "a source takes nothing"; }
-
-void NestedStage::EndInput() { CHECK(false) << "a source takes nothing"; }
-
 absl::Status NestedStage::Named(const absl::Status& status) const {
   return NamedPlace(plan_, {.place = 0, .lane = lane_}, status);
 }
@@ -283,7 +279,8 @@ bool NestedStage::Claim(const Memory& /*memory*/, bool first, Task& task) {
 bool NestedStage::ClaimMerging() {
   if (!CanMerge()) return false;
   merging_ = true;
-  if (!open_.empty()) open_.front()->Bring();
+  merged_ = open_.empty() ? nullptr : open_.front().get();
+  if (merged_ != nullptr) merged_->Bring();
   return true;
 }
 
@@ -303,7 +300,7 @@ bool NestedStage::Owns(const StageRun* stage) const {
 
 void NestedStage::Run(Task& task, int /*thread*/) {
   const int64_t start = place_.meters.Now();
-  const absl::Status status = open_.empty() ? opening_ : open_.front()->Merge(task);
+  const absl::Status status = merged_ == nullptr ? opening_ : merged_->Merge(task);
   place_.meters.AddTime(plan_.numbers[0], place_.meters.Now() - start);
   for (const Item& item : task.out) {
     if (item.left_out) continue;
@@ -331,7 +328,7 @@ void NestedStage::Complete(Task task) {
 
 void NestedStage::CompleteMerging(Task task) {
   merging_ = false;
-  if (!open_.empty()) open_.front()->EndMerging();
+  if (merged_ != nullptr) merged_->EndMerging();
   bool failed = false;
   for (Item& item : task.out) {
     failed = failed || !item.status.ok();

@@ -27,7 +27,7 @@ namespace millrace::exec {
 
 struct PassPlace;
 
-class NestedStage final : public StageRun {
+class NestedStage final : public SourceStage {
  public:
   // Gives what these ranges of the plan's source stand for, in order.
   // Requires: all outlive it.
@@ -36,12 +36,6 @@ class NestedStage final : public StageRun {
   ~NestedStage() override;
   NestedStage(const NestedStage&) = delete;
   NestedStage& operator=(const NestedStage&) = delete;
-
-  // A source takes nothing.
-  void Accept(Item item) override;
-  void EndInput() override;
-
-  bool HasRoom() const override { return false; }
 
   bool HasWork() const override;
   bool HasFetch() const override;
@@ -74,6 +68,7 @@ class NestedStage final : public StageRun {
   std::vector<std::unique_ptr<Part>> closed_;  // Given, with tasks that still run.
   absl::Status opening_;                       // Why a part could not be opened.
   bool merging_ = false;
+  Part* merged_ = nullptr;  // By who merges; null: no part could be opened.
   bool ended_ = false;
 };
 

@@ -62,10 +62,6 @@ ReadStage::ReadStage(ReadWork& work, int64_t lane, std::vector<ops::RowRanges> p
   OpenSlots();
 }
 
-void ReadStage::Accept(Item /*item*/) { CHECK(false) << "a source takes nothing"; }
-
-void ReadStage::EndInput() { CHECK(false) << "a source takes nothing"; }
-
 void ReadStage::OpenSlots() {
   while (static_cast<int64_t>(slots_.size()) < work_.readers && !all_opened()) {
     const bool waits = work_.source.waits();

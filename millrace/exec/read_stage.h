@@ -40,17 +40,11 @@ struct ReadWork {
   RunningMean bytes_per_task = {};
 };
 
-class ReadStage final : public StageRun {
+class ReadStage final : public SourceStage {
  public:
   // Requires: all outlive it.
   ReadStage(ReadWork& work, int64_t lane, std::vector<ops::RowRanges> parts, Sink& next,
             Meters& meters);
-
-  // A source takes nothing.
-  void Accept(Item item) override;
-  void EndInput() override;
-
-  bool HasRoom() const override { return false; }
 
   bool HasWork() const override;
   bool HasFetch() const override;

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "gtest/gtest.h"
 
 #include "millrace/base/check.h"
 #include "millrace/base/clock.h"
@@ -144,5 +145,40 @@ class SimulatedPass {
 };
 
 inline constexpr int64_t kPlenty = int64_t{1} << 30;
+
+// Whatever the order of tasks, the rows are the sequential runner's.
+inline void ExpectSameRows(const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    const core::Block plain = Joined(MustRun(text));
+    for (uint64_t seed = 0; seed < 4; ++seed) {
+      SimulatedPass pass(text, seed, kPlenty);
+      EXPECT_TRUE(core::SameRows(plain, Joined(pass.Drain())))
+          << "seed " << seed << "\n"
+          << text;
+    }
+  }
+}
+
+// The same with very little memory, which never stops it.
+inline void ExpectSameRowsWithin(const std::vector<std::string>& texts,
+                                 const std::vector<int64_t>& budgets) {
+  for (const std::string& text : texts) {
+    const core::Block plain = Joined(MustRun(text));
+    for (const int64_t bytes : budgets) {
+      SimulatedPass pass(text, 5, bytes);
+      EXPECT_TRUE(core::SameRows(plain, Joined(pass.Drain()))) << bytes << "\n" << text;
+    }
+  }
+}
+
+// A pass that is left holds nothing: its destructors would say so.
+inline void ExpectNothingKept(const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    for (int blocks = 0; blocks < 12; blocks += 3) {
+      SimulatedPass pass(text, blocks, kPlenty);
+      for (int i = 0; i < blocks; ++i) ASSERT_TRUE(pass.Next().ok());
+    }
+  }
+}
 
 }  // namespace millrace::exec

@@ -28,6 +28,10 @@ std::optional<Item> SkippedRows::Pass(Item item) {
   return Item::Of(item.block.Slice(skipped, item.block.rows() - skipped));
 }
 
+void SourceStage::Accept(Item /*item*/) { CHECK(false) << "a source takes nothing"; }
+
+void SourceStage::EndInput() { CHECK(false) << "a source takes nothing"; }
+
 void ItemQueue::Push(Item item) {
   bytes_ += item.bytes;
   items_.push_back(std::move(item));

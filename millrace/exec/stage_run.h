@@ -174,6 +174,15 @@ class StageRun : public Sink {
   virtual void Complete(Task task) = 0;
 };
 
+// The first stage of a lane: a source takes nothing.
+class SourceStage : public StageRun {
+ public:
+  void Accept(Item item) final;
+  void EndInput() final;
+
+  bool HasRoom() const final { return false; }
+};
+
 // A running mean that follows changes: each new value counts an eighth.
 class RunningMean {
  public:
