@@ -21,6 +21,7 @@
 #include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/shape.h"
+#include "millrace/core/spec_text.h"
 #include "millrace/core/tensor.h"
 
 namespace millrace::core {
@@ -117,7 +118,8 @@ absl::StatusOr<Spec> Spec::Unstacked() const {
 
 std::string Spec::ToString() const {
   const auto print = [](std::string* out, const FieldSpec& field) {
-    *out += base::StrCat(field.name, ": ", PrintType(field.dtype, field.shape));
+    *out += base::StrCat(FieldNameText(field.name), ": ",
+                         PrintType(field.dtype, field.shape));
   };
   return base::StrCat("{", absl::StrJoin(fields_, ", ", print), "}");
 }

@@ -45,7 +45,7 @@ class Spec {
   // a leading axis.
   absl::StatusOr<Spec> Unstacked() const;
 
-  // "{value: int64, image: uint8[?, ?, 3]}".
+  // "{value: int64, image: uint8[?, ?, 3]}"; spec_text.h reads it.
   std::string ToString() const;
 
   // "image, label": the names alone, for messages.

@@ -93,6 +93,12 @@ struct OperatorSchema {
   std::vector<ArgumentSchema> arguments = {};
   OperatorTraits traits = {};
 
+  // Fills in arguments that were left out and that the data tells: of a source, the
+  // fields of its rows. Asked once, where a pipeline is made; what it fills in stands
+  // in the text form, so that nobody who reads that needs the data again.
+  std::function<absl::StatusOr<Arguments>(const Arguments&)> complete =
+      [](const Arguments& arguments) { return arguments; };
+
   // Gives the spec of the rows that come out, or why there is none.
   std::function<absl::StatusOr<core::Spec>(const OperatorTypes&)> infer = {};
 

@@ -183,6 +183,7 @@ absl::StatusOr<Pipeline> Pipeline::Put(const OperatorSchema& schema,
                                        int64_t call_number) {
   TRY(CheckInputs(schema, inputs.size()));
   Arguments checked = TRY(CheckArguments(schema.arguments, arguments));
+  checked = TRY(schema.complete(checked));
   TRY(CheckFunctions(checked, inputs));
   const int64_t nodes = TRY(CountWith(inputs));
 

@@ -285,5 +285,39 @@ TEST(PipelineTest, FieldsAreCounted) {
               StatusIs(kWrong, "wide: rows have 4097 fields, more than 4096"));
 }
 
+TEST(PipelineTest, ArgumentsThatTheDataTellsAreFilledInAndPrinted) {
+  Catalog catalog = MakeTestCatalog();
+  int asked = 0;
+  catalog.Add(OperatorSchema{
+      .name = "told",
+      .doc = "",
+      .inputs = 0,
+      .arguments = {{.name = "fields",
+                     .doc = "",
+                     .default_value = Value(),
+                     .none_allowed = true}},
+      .traits = {.source = true},
+      .complete = [&](Arguments arguments) -> absl::StatusOr<Arguments> {
+        if (!arguments["fields"].is_none()) return arguments;
+        if (++asked > 1) return absl::NotFoundError("the data is gone");
+        arguments.Set("fields", 2);
+        return arguments;
+      },
+      .infer = [](const OperatorTypes& types) -> absl::StatusOr<core::Spec> {
+        const auto count = static_cast<size_t>(types.arguments["fields"].As<int64_t>());
+        return core::Spec(std::vector<core::FieldSpec>(count));
+      },
+      .cardinality =
+          [](const Arguments&, absl::Span<const Cardinality>) {
+            return Cardinality::Unknown();
+          }});
+  const Pipeline made = Must(Pipeline::Make(catalog, "told", {}, {}));
+  EXPECT_EQ(made.spec().fields().size(), 2);
+  EXPECT_EQ(made.arguments()["fields"], Value(2));
+  EXPECT_THAT(Pipeline::Make(catalog, "told", made.arguments(), {}), IsOk());
+  EXPECT_THAT(Pipeline::Make(catalog, "told", {}, {}),
+              StatusIs(absl::StatusCode::kNotFound, "told: the data is gone"));
+}
+
 }  // namespace
 }  // namespace millrace::ir

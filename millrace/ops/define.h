@@ -27,6 +27,7 @@
 #include "absl/types/span.h"
 
 #include "millrace/base/check.h"
+#include "millrace/base/status.h"
 #include "millrace/core/spec.h"
 #include "millrace/ir/argument_schema.h"
 #include "millrace/ir/attachment.h"
@@ -234,6 +235,23 @@ class Definition {
 
   Definition& Traits(const ir::OperatorTraits& traits) {
     def_.schema.traits = traits;
+    return *this;
+  }
+
+  // Gives arguments that were left out, by name, and that the data tells.
+  Definition& Complete(
+      std::function<absl::StatusOr<ir::Arguments>(const Args&)> complete) {
+    const auto read = Reader();
+    def_.schema.complete =
+        [read, complete = std::move(complete)](
+            const ir::Arguments& arguments) -> absl::StatusOr<ir::Arguments> {
+      const ir::Arguments found = TRY(complete(read(arguments)));
+      ir::Arguments all = arguments;
+      for (const ir::Argument& argument : found.all()) {
+        all.Set(argument.name, argument.value);
+      }
+      return all;
+    };
     return *this;
   }
 
