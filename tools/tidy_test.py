@@ -43,7 +43,11 @@ CASES: list[tuple[tidy.Rule, tidy.Tree, tidy.Tree, str]] = [
     ),
     (
         tidy.files_are_short,
-        {"millrace/base/a.cc": "\n" * 500, "millrace/base/a_test.cc": "\n" * 800},
+        {
+            "millrace/base/a.cc": "\n" * 500,
+            "millrace/base/a_test.cc": "\n" * 800,
+            "millrace/ops/dataset.h": "\n" * 999,
+        },
         {"millrace/base/a.cc": "\n" * 501},
         "the file has 501 lines, over 500",
     ),

@@ -1,5 +1,6 @@
 #include "millrace/exec/chain.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -49,6 +50,7 @@ class Chain::Output final : public ops::Emitter, public ops::BadRows {
   }
 
   absl::Status LeaveOut(const ops::BadRow& row) override {
+    if (chain_->EndedBehind(place_)) return absl::OkStatus();  // Nobody's row.
     const AtPlace here = {.place = place_, .lane = chain_->lane_number_};
     absl::Status named = NamedRow(chain_->plan_, here, row);
     chain_->named_ = !ignored_;
@@ -82,6 +84,11 @@ Chain::Chain(const PassPlan& plan, const Stage& stage, const ops::Library& libra
 }
 
 Chain::~Chain() = default;
+
+bool Chain::EndedBehind(int place) const {
+  return std::any_of(operators_.begin() + (place + 1 - stage_.first), operators_.end(),
+                     [](const auto& behind) { return behind->ended(); });
+}
 
 absl::Status Chain::Push(core::Block block) {
   absl::Status status = PushAt(stage_.first, std::move(block));

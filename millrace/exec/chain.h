@@ -61,6 +61,9 @@ class Chain {
   // is no further lane to take the tails.
   absl::StatusOr<ops::Held> Finish(bool ends_pass);
 
+  // Whether nothing comes out any more, whatever is pushed.
+  bool ended() const { return EndedBehind(stage_.first - 1); }
+
   // Takes what came out so far: rows, and which were left out between them.
   std::vector<Item> TakeOutput();
 
@@ -73,6 +76,9 @@ class Chain {
   ops::Operator& At(int place) { return *operators_[place - stage_.first]; }
 
   Output& OutputOf(int place) { return *outputs_[place - stage_.first]; }
+
+  // Whether an operator behind this place gives nothing any more.
+  bool EndedBehind(int place) const;
 
   // Runs one operator; `run` returns its status.
   template <typename Run>

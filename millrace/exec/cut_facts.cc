@@ -26,6 +26,10 @@ int64_t Times(int64_t a, int64_t b) {
 
 bool IsRowWise(const ir::Pipeline& node) { return node.schema().traits.row_wise; }
 
+bool LooksAcross(const ir::Pipeline& node) {
+  return node.schema().looks_across_lanes(node.arguments());
+}
+
 // "take (%2)", as the text form and errors have it.
 std::string NameAt(const std::vector<ir::Pipeline>& nodes, int place) {
   const auto number = std::ssize(nodes[place].Nodes()) - 1;
@@ -62,7 +66,7 @@ std::string LooksAcrossLanes(const std::vector<ir::Pipeline>& nodes, bool counte
   int uncounted = counted && !MayLeaveOut(nodes, 0, ignored_behind) ? kNone : 0;
   for (int place = 1; place < static_cast<int>(nodes.size()); ++place) {
     const ir::OperatorTraits& traits = nodes[place].schema().traits;
-    if (traits.across_lanes) {
+    if (LooksAcross(nodes[place])) {
       return base::StrCat(NameAt(nodes, place), " looks at the rows of all lanes");
     }
     if (traits.positional && uncounted != kNone) {
@@ -127,6 +131,7 @@ lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted,
                            bool ignored_behind) {
   lanes::CutFacts facts;
   int64_t rows_per_row = 1;  // Rows of the source in a row at this place.
+  bool by_order = false;     // An operator before this place goes by the rows' order.
   for (int place = 0; place < static_cast<int>(nodes.size()); ++place) {
     const ir::Pipeline& node = nodes[place];
     const ir::OperatorTraits& traits = node.schema().traits;
@@ -137,9 +142,10 @@ lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted,
       facts.counts_change = true;
     }
     facts.permuted = facts.permuted || traits.permutes_all;
+    by_order = by_order || traits.positional || LooksAcross(node);
     if (traits.reorders && !traits.permutes_all) {
       const int64_t window = node.arguments()["window"].As<int64_t>();
-      facts.shuffled = true;
+      facts.shuffled = facts.shuffled || !by_order;
       facts.shuffle_window =
           std::max(facts.shuffle_window, Times(window, rows_per_row));
     }

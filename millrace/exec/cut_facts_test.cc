@@ -85,7 +85,7 @@ TEST(CutFactsTest, AnOperatorThatLooksAtAllRowsMakesItOneLane) {
   const ir::Catalog& known = ops::DefaultLibrary().catalog();
   ir::OperatorSchema scan = **known.FindOperator("map");
   scan.name = "scan";
-  scan.traits = {.across_lanes = true};
+  scan.looks_across_lanes = [](const ir::Arguments&) { return true; };
   ir::Catalog catalog;
   catalog.Add(**known.FindOperator("range"));
   catalog.Add(std::move(scan));
@@ -93,6 +93,20 @@ TEST(CutFactsTest, AnOperatorThatLooksAtAllRowsMakesItOneLane) {
       *ir::Parse("%0 = range(stop=9) %1 = scan(%0, function={x: 1})", {}, catalog);
   EXPECT_EQ(CutFactsOf(pipeline.Nodes(), true).one_lane_reason,
             "scan (%1) looks at the rows of all lanes");
+}
+
+TEST(CutFactsTest, ShufflesDoNotChangeWhatOperatorsBeforeThemSee) {
+  const auto shuffled = [](const std::string& before) {
+    const ir::Pipeline pipeline = MustParse(base::StrCat(
+        "%0 = range(stop=9000) %1 = ", before, " %2 = shuffle(%1, window=5)"));
+    const lanes::CutFacts facts = CutFactsOf(pipeline.Nodes(), true);
+    EXPECT_EQ(facts.shuffle_window, 5);
+    return facts.shuffled;
+  };
+  EXPECT_TRUE(shuffled("filter(%0, predicate={.value > 3})"));
+  EXPECT_TRUE(shuffled("window(%0, size=1, per_lane=true)"));
+  EXPECT_FALSE(shuffled("take(%0, count=9)"));
+  EXPECT_FALSE(shuffled("take_while(%0, predicate={.value < 9})"));
 }
 
 TEST(CutFactsTest, WhereRowsMayBeLeftOutCountsAreNotKnown) {

@@ -98,6 +98,34 @@ TEST(EngineTest, CountsRowsOfBatchesThatAreRepeated) {
   }
 }
 
+// Reading all of these would take hours.
+TEST(EngineTest, ReadsNoFurtherThanSomebodyWants) {
+  const std::string rows = "%0 = range(stop=1000000000000) ";
+  for (const std::string& text :
+       {rows +
+            "%1 = take_while(%0, predicate={.value < 1234}) %2 = batch(%1, size=100)",
+        rows + "%1 = map(%0, function={x: .value}) %2 = take_while(%1, predicate={.x < "
+               "1234}) %3 = shuffle(%2, window=50) %4 = batch(%3, size=100)"}) {
+    EXPECT_EQ(MustRun(text).size(), 13) << text;
+    for (const int threads : {1, 4}) {
+      Engine engine({.threads = threads});
+      EXPECT_EQ(Drain(*MustOpen(engine, text)).size(), 13) << text;
+    }
+  }
+}
+
+// So rows behind it are nobody's, also where they are wrong.
+TEST(EngineTest, RowsBehindTheEndCannotBeWrong) {
+  const std::string text =
+      "%0 = range(stop=9000) %1 = map(%0, function={x: 100 // (.value - 40)}) %2 = "
+      "take(%1, count=30)";
+  EXPECT_EQ(Joined(MustRun(text)).rows(), 30);
+  for (const int threads : {1, 4}) {
+    Engine engine({.threads = threads});
+    EXPECT_EQ(Joined(Drain(*MustOpen(engine, text))).rows(), 30);
+  }
+}
+
 TEST(EngineTest, EndsAgainAndAgain) {
   Engine engine({.threads = 2});
   const auto iterator = MustOpen(engine, "%0 = range(stop=10)");

@@ -36,24 +36,32 @@ void InOrderStage::SetCarry(Carry carry) {
 }
 
 void InOrderStage::Accept(Item item) {
-  if (ended_) return;  // After an error nothing else counts.
+  if (ended_ || stopped_) return;  // After an error nothing else counts.
   queue_.Push(std::move(item));
 }
 
 bool InOrderStage::HasWork() const {
   if (busy_ || !ready_ || ended_ || !next_.HasRoom()) return false;
-  if (!queue_.empty()) return true;
+  if (!queue_.empty() || chain_->ended()) return true;
   return input_ended_ && (ending_ || joiner_ == nullptr || joiner_->MayEnd());
 }
 
 bool InOrderStage::Claim(const Memory& /*memory*/, bool /*first*/, Task& task) {
   if (!HasWork()) return false;
   busy_ = true;
+  StopIfEnded();
   for (int i = 0; i < kItemsPerTask && !queue_.empty(); ++i) {
     task.in.push_back(queue_.Pop());
   }
   if (task.in.empty() && !std::exchange(ending_, true)) BeginEnd();
   return true;
+}
+
+void InOrderStage::StopIfEnded() {
+  if (stopped_ || !chain_->ended()) return;
+  stopped_ = true;
+  input_ended_ = true;
+  queue_.Clear();
 }
 
 void InOrderStage::BeginEnd() {
@@ -83,6 +91,7 @@ absl::Status InOrderStage::PushCarry() {
 absl::Status InOrderStage::Work(Task& task) {
   TRY(PushCarry());
   for (Item& item : task.in) {
+    if (chain_->ended()) return absl::OkStatus();
     TRY(item.status);
     if (item.left_out) {
       task.out.push_back(std::move(item));
@@ -120,6 +129,7 @@ void InOrderStage::Collect(Task& task, int64_t position) {
 
 void InOrderStage::Complete(Task task) {
   busy_ = false;
+  StopIfEnded();
   for (Item& item : task.out) next_.Accept(std::move(item));
   if (!task.done) return;
   ended_ = true;

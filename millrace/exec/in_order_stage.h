@@ -66,7 +66,7 @@ class InOrderStage final : public StageRun {
 
   void EndInput() override { input_ended_ = true; }
 
-  bool HasRoom() const override { return queue_.HasRoom(); }
+  bool HasRoom() const override { return !stopped_ && queue_.HasRoom(); }
 
   bool HasWork() const override;
   bool Claim(const Memory& memory, bool first, Task& task) override;
@@ -74,6 +74,7 @@ class InOrderStage final : public StageRun {
   void Complete(Task task) override;
 
  private:
+  void StopIfEnded();
   void BeginEnd();
   absl::Status Work(Task& task);
   absl::Status PushCarry();
@@ -91,6 +92,7 @@ class InOrderStage final : public StageRun {
   Sink& next_;
   ItemQueue queue_;
   bool input_ended_ = false;
+  bool stopped_ = false;  // An operator wants no more; what comes is dropped.
   bool ending_ = false;
   bool busy_ = false;
   bool ended_ = false;

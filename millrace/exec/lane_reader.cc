@@ -65,9 +65,10 @@ class LaneReader::Notes final : public ops::BadRows {
   explicit Notes(LaneReader* reader) : reader_(reader) {}
 
   absl::Status LeaveOut(const ops::BadRow& row) override {
+    if (reader_->EndedBefore()) return absl::OkStatus();  // Nobody's row.
     const PassPlan& plan = *reader_->run_.plan;
     absl::Status named = NamedRow(plan, {.place = 0, .lane = reader_->lane_}, row);
-    if (!plan.Ignores(0)) return named;
+    if (!plan.Ignores(0)) return reader_->named_ = named;
     reader_->ready_.push_back(Item::LeftOut(
         {.number = plan.numbers[0], .by = plan.IgnoredBy(0), .why = std::move(named)}));
     return absl::OkStatus();
@@ -93,6 +94,8 @@ absl::StatusOr<std::optional<Item>> LaneReader::Next() {
   }
 }
 
+bool LaneReader::EndedBefore() const { return before_ != nullptr && before_->ended(); }
+
 absl::Status LaneReader::ReadOn() {
   TRY(OpenNext());
   absl::Status status;
@@ -106,18 +109,27 @@ absl::Status LaneReader::ReadOn() {
 }
 
 absl::Status LaneReader::ReadRows() {
-  TRY(reader_->Fetch());
+  TRY(Named(reader_->Fetch()));
   Notes notes(this);
-  std::optional<core::Block> block = TRY(reader_->Next(notes));
-  return block ? Push(*std::move(block)) : EndPart();
+  absl::StatusOr<std::optional<core::Block>> block = reader_->Next(notes);
+  TRY(Named(block.status()));
+  return *block ? Push(**std::move(block)) : EndPart();
 }
 
 absl::Status LaneReader::ReadNested() {
-  std::optional<Item> item = TRY(nested_->Next());
-  if (!item) return EndPart();
-  if (!item->left_out) return Push(std::move(item->block));
-  ready_.push_back(Item::LeftOut(run_.plan->Ignored(*std::move(item->left_out))));
+  absl::StatusOr<std::optional<Item>> next = nested_->Next();
+  TRY(Named(next.status()));
+  if (!*next) return EndPart();
+  Item& item = **next;
+  if (!item.left_out) return Push(std::move(item.block));
+  ready_.push_back(Item::LeftOut(run_.plan->Ignored(*std::move(item.left_out))));
   return absl::OkStatus();
+}
+
+// Says where reading failed; of a row that is wrong that has been said.
+absl::Status LaneReader::Named(const absl::Status& status) const {
+  if (status.ok() || !named_.ok()) return status;
+  return NamedPlace(*run_.plan, {.place = 0, .lane = lane_}, status);
 }
 
 absl::Status LaneReader::EndPart() {
@@ -137,6 +149,12 @@ absl::Status LaneReader::Push(core::Block block) {
   absl::Status status = first->Push(std::move(block));
   absl::Status joined = PushJoining();
   Collect();
+  if (EndedBefore()) {
+    parts_.clear();
+    TRY(joined);
+    TRY(status);
+    return EndPart();
+  }
   return joined.ok() ? status : joined;  // What failed behind did so earlier.
 }
 
@@ -145,6 +163,7 @@ absl::Status LaneReader::OpenNext() {
   while (reader_ == nullptr && nested_ == nullptr && !ended_) {
     if (!in_lane_) TRY(BeginLane());
     if (ended_) break;
+    if (EndedBefore()) parts_.clear();
     if (parts_.empty()) {
       TRY(EndLane());
       if (!ready_.empty()) break;

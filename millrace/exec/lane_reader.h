@@ -40,10 +40,14 @@ class LaneReader {
  private:
   class Notes;
 
+  // Whether an operator wants no more of the lane's rows.
+  bool EndedBefore() const;
+
   absl::Status ReadOn();
   absl::Status ReadRows();
   absl::Status ReadNested();
   absl::Status EndPart();
+  absl::Status Named(const absl::Status& status) const;
   absl::Status Push(core::Block block);
   absl::Status OpenNext();
   absl::Status BeginLane();
@@ -68,6 +72,7 @@ class LaneReader {
   Tails tails_;                           // Of the lane before.
   SkippedRows to_skip_;
   std::deque<Item> ready_;
+  absl::Status named_;  // The error that says where it happened.
 };
 
 }  // namespace millrace::exec

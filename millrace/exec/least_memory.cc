@@ -53,7 +53,9 @@ int64_t MeanRowBytes(const PassPlan& plan) {
 int64_t RowsHeld(const ir::Pipeline& node) {
   const ir::OperatorTraits& traits = node.schema().traits;
   if (traits.batching) return BatchSizeOf(node);
-  if (!traits.reorders || traits.permutes_all) return 0;
+  if (!traits.reorders || traits.permutes_all) {
+    return node.schema().rows_held(node.arguments());
+  }
   return node.arguments()["window"].As<int64_t>();
 }
 

@@ -74,7 +74,7 @@ TEST(NestedStageTest, RowsBeforeAnErrorComeFirst) {
       ".value})\n%2 = batch(%1, size=100)\n";
   for (const std::string& text :
        {fails + "%3 = repeat(%2, count=2)", fails + "%3 = concat(%2, %2)",
-        fails + "%3 = mix(%2, %2)\n%4 = take(%3, count=7)\n%5 = concat(%4, %2)"}) {
+        fails + "%3 = mix(%2, %2)\n%4 = take(%3, count=70)\n%5 = concat(%4, %2)"}) {
     for (uint64_t seed = 0; seed < 8; ++seed) {
       SimulatedPass pass(text, seed, kPlenty);
       int64_t batches = 0;

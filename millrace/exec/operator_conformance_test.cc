@@ -157,6 +157,23 @@ std::map<std::string, std::string> Examples() {
       {"shuffle", "shuffle(%0, window=60)"},
       {"global_shuffle", "global_shuffle(%0)"},
       {"batch", "batch(%0, size=17)"},
+      {"ragged_batch", "ragged_batch(%0, size=17)"},
+      {"flat_map", "flat_map(%0, function={x: .value * 2, n: 1})"},
+      {"bucket",
+       "bucket(%0, length={.value % 100}, up_to=[20, 60], sizes=[8, 4, 2], group=3)"},
+      {"window", "window(%0, size=9, shift=4, stride=2)"},
+      {"group_by", "group_by(%0, key={.value % 13}, size=7)"},
+      {"pack", "pack(%0, size=10)"},
+      {"take_while", "take_while(%0, predicate={.value < 717})"},
+      {"unique", "unique(%0)"},
+      {"resample", "resample(%0, label={.value % 3}, target=[1.0, 2.0, 3.0])"},
+      {"scan",
+       "scan(%0, state=\"{s: int64}\", function={x: .\"state.s\", \"state.s\": "
+       ".\"state.s\" * 3 + "
+       ".value})"},
+      {"reduce",
+       "reduce(%0, state=\"{s: int64}\", function={\"state.s\": .\"state.s\" * 3 + "
+       ".value})"},
       {"padded_batch", "padded_batch(%0, size=17, to_multiple_of=4)"},
       {"unbatch", "unbatch(%0)"},
       {"rebatch", "rebatch(%0, size=17)"},
@@ -173,9 +190,15 @@ std::map<std::string, std::string> Examples() {
       {"concat", "concat(%0, %0)"},
       {"zip", "rename(%0, from=[\"value\"], to=[\"x\"])\n%2 = zip(%0, %1)"},
       {"mix", "mix(%0, %0)"},
+      {"choose", "map(%0, function={x: .value % 2})\n%2 = choose(%1, %0, %0)"},
   };
   for (auto& [name, example] : examples) example = Files().Fill(example);
   return examples;
+}
+
+bool TakesBatches(const std::string& example) {
+  return example.starts_with("unbatch") || example.starts_with("rebatch") ||
+         example.starts_with("flat_map") || example.starts_with("pack");
 }
 
 // The node of an example, behind a source that those with an input read.
@@ -184,8 +207,7 @@ ir::Pipeline NodeOf(const std::string& example) {
   attachments.Add(Array());
   for (const ir::Attachment& of : Rows().values) attachments.Add(of);
   for (const ir::Attachment& of : Rows().shapes) attachments.Add(of);
-  const bool takes_batches =
-      example.starts_with("unbatch") || example.starts_with("rebatch");
+  const bool takes_batches = TakesBatches(example);
   const std::string text =
       takes_batches ? base::StrCat("batch(%0, size=4)\n%2 = ",
                                    absl::StrReplaceAll(example, {{"%0", "%1"}}))
@@ -215,7 +237,7 @@ TEST(OperatorConformanceTest, WhatComesOutDoesNotDependOnHowRowsWereCutIntoBlock
     const ir::OperatorTraits& traits = node.schema().traits;
     if (traits.source || traits.branches()) continue;
     if (!ops::DefaultLibrary().StepsOf(node).empty()) continue;  // It runs as others.
-    const core::Block& input = name == "unbatch" ? batched : rows;
+    const core::Block& input = TakesBatches(name) ? batched : rows;
     const Collector whole = RunInBlocks(node, input, 1000);
     for (const int64_t size : {1, 7, 64, 999}) {
       const Collector cut = RunInBlocks(node, input, size);

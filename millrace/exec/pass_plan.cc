@@ -56,9 +56,12 @@ std::vector<ir::Pipeline> ChainTo(const ir::Pipeline& last) {
 // Draws need identities, and so do rows without fields: a batch of them would not know
 // how many it holds.
 bool NeedsIds(const ir::Pipeline& node) {
-  const bool draws =
-      node.schema().traits.row_wise && node.schema().is_random(node.arguments());
-  return draws || node.spec().fields().empty();
+  const auto draws = [](const ir::Argument& argument) {
+    const auto* function = argument.value.If<ir::Function>();
+    return function != nullptr && (*function)->IsRandom();
+  };
+  return std::ranges::any_of(node.arguments().all(), draws) ||
+         node.spec().fields().empty();
 }
 
 bool CanFail(const ir::Pipeline& node) {

@@ -108,6 +108,7 @@ class PassRun::Lane final : public Sink, public Joiner {
   bool HasRoom() const override { return ready_.HasRoom(); }
 
   bool Claim(bool first, Task& task) {
+    if (ended_) return false;  // What still comes is not wanted.
     for (const auto& stage : std::ranges::reverse_view(stages_)) {
       if (!stage->Claim(pass_.place_.memory, first, task)) continue;
       if (task.stage == nullptr) task.stage = stage.get();
@@ -119,6 +120,7 @@ class PassRun::Lane final : public Sink, public Joiner {
 
   bool ClaimFetch(bool first, Task& task) {
     StageRun& reading = *stages_.front();
+    if (ended_) return false;
     if (!reading.ClaimFetch(pass_.place_.memory, first, task)) return false;
     if (task.stage == nullptr) task.stage = &reading;
     ++running_;
@@ -138,11 +140,11 @@ class PassRun::Lane final : public Sink, public Joiner {
   }
 
   bool HasWork() const {
-    return std::ranges::any_of(stages_,
-                               [](const auto& stage) { return stage->HasWork(); });
+    return !ended_ && std::ranges::any_of(
+                          stages_, [](const auto& stage) { return stage->HasWork(); });
   }
 
-  bool HasFetch() const { return stages_.front()->HasFetch(); }
+  bool HasFetch() const { return !ended_ && stages_.front()->HasFetch(); }
 
   int64_t turn() const { return turn_; }
 

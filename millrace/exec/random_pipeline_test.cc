@@ -27,18 +27,14 @@ std::string Drawn(int seed, bool fails = false) {
 
 // So that what fails under one compiler can be looked at with another.
 TEST(RandomPipelineTest, DrawsTheSameWithEveryCompiler) {
-  EXPECT_EQ(Drawn(7, true),
-            R"(%0 = range(start=30, stop=66, step=1)
-%1 = range(stop=231)
-%2 = map(%1, function={value: .value * 7})
-%3 = concat(%0, %2)
-%4 = prefetch(%3, count=6)
-%5 = filter(%4, predicate={uniform(0.0, 1.0) < 0.6})
-%6 = range(stop=174)
-%7 = map(%6, function={value: .value * 7})
-%8 = concat(%5, %7)
-%9 = map(%8, function={value: .value, p9: .value * (-3 + 6)})
-%10 = filter(%9, predicate={sum(100 // (.value % 126 - 3)) != 33})
+  EXPECT_EQ(Drawn(8, true),
+            R"(%0 = range(start=1, stop=1097, step=2)
+%1 = shuffle(%0, window=168)
+%2 = filter(%1, predicate={sum(.value) < 126})
+%3 = filter(%2, predicate={sum(.value) > 143})
+%4 = map(%3, function={value: .value, e4: 100 // (.value % 65 - 3)})
+%5 = filter(%4, predicate={sum(.value) > 151})
+%6 = filter(%5, predicate={sum(.e4) < 21})
 )");
 }
 

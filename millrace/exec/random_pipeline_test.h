@@ -59,7 +59,9 @@ class RandomPipeline {
   std::string Input() const { return InOrder{"%", nodes_ - 1}; }
 
   void AddOperator() {
-    switch (Number(0, 13)) {
+    switch (Number(0, 14)) {
+      case 13:
+        return AddAcross();
       case 12:
         return AddBranches();
       case 0:
@@ -84,6 +86,67 @@ class RandomPipeline {
         return AddPlainFilters();
       default:  // One that changes nothing.
         return AddNoOp();
+    }
+  }
+
+  // Looks at rows of all lanes, or gives others than come.
+  void AddAcross() {
+    switch (Number(0, 8)) {
+      case 0:
+        return Add(InOrder{"take_while(", Input(), ", predicate={sum(", Field(),
+                           ") % 97 != ", Number(0, 97), "})"});
+      case 1:
+        return Add(InOrder{"unique(", Input(), ")"});
+      case 2:
+        return AddScan();
+      case 3:
+        return Add(InOrder{"resample(", Input(), ", label={sum(", Field(),
+                           ") % 2}, target=[1.0, ", Number(1, 4), ".0]",
+                           Number(0, 2) == 0 ? "" : ", initial=[1.0, 1.0]", Seed(),
+                           ")"});
+      case 4:
+        return AddFlatMap();
+      default:
+        return AddLists();
+    }
+  }
+
+  void AddScan() {
+    const std::string name = InOrder{"s", nodes_};
+    Add(InOrder{"scan(", Input(), ", state=\"{n: int64}\", initial=[", Number(-3, 4),
+                "], function={", Identity(), ", ", name, ": ", Field(),
+                " + .\"state.n\", \"state.n\": .\"state.n\" * 3 + sum(", Field(),
+                ")})"});
+    fields_.push_back(name);
+  }
+
+  // Takes batches apart as unbatch does, if there are any.
+  void AddFlatMap() {
+    if (batchings_ == 0) return;
+    Add(InOrder{"flat_map(", Input(), ", function={", Identity(), "})"});
+    --batchings_;
+    short_batches_ = false;
+  }
+
+  // Rows of several rows, which are no batches: their number may differ.
+  void AddLists() {
+    if (batchings_ == 2 || short_batches_) return;
+    ++batchings_;
+    short_batches_ = true;
+    const std::string lane = Number(0, 2) == 0 ? "true" : "false";
+    switch (Number(0, 3)) {
+      case 0:
+        return Add(InOrder{"window(", Input(), ", size=", Number(1, 20),
+                           ", shift=", Number(1, 20), ", stride=", Number(1, 4),
+                           ", per_lane=", lane, ")"});
+      case 1:
+        return Add(InOrder{"group_by(", Input(), ", key={sum(", Field(), ") % ",
+                           Number(1, 9), "}, size=", Number(1, 20), ", per_lane=", lane,
+                           ")"});
+      default:
+        return Add(InOrder{"bucket(", Input(), ", length={sum(", Field(), ") % ",
+                           Number(1, 99), "}, up_to=[10, 50], sizes=[", Number(1, 20),
+                           "], group=", Number(1, 4), ", per_lane=", lane, ")"});
     }
   }
 

@@ -1,5 +1,6 @@
 #include "millrace/exec/sequential_runner.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -90,6 +91,12 @@ class SequentialRunner::Lane {
 
   ops::Operator& At(int place) { return *operators_[place - 1]; }
 
+  // Whether an operator behind this place gives nothing any more.
+  bool EndedBehind(int place) const {
+    return std::any_of(operators_.begin() + place, operators_.end(),
+                       [](const auto& behind) { return behind->ended(); });
+  }
+
   absl::Status Enter(int place, core::Block block) {
     if (place > static_cast<int>(operators_.size())) {
       runner_.ready_.push_back(Item::Of(std::move(block)));
@@ -103,13 +110,14 @@ class SequentialRunner::Lane {
     const absl::StatusOr<std::unique_ptr<ops::Reader>> reader =
         runner_.plan_.source->Open(rows);
     TRY(Named(0, reader.status()));
-    while (true) {
+    while (!EndedBehind(0)) {
       TRY(Named(0, (*reader)->Fetch()));
       absl::StatusOr<std::optional<core::Block>> block = (*reader)->Next(outputs_[0]);
       TRY(Named(0, block.status()));
       if (!block->has_value()) return absl::OkStatus();
       if ((*block)->rows() > 0) TRY(Enter(1, **std::move(block)));
     }
+    return absl::OkStatus();
   }
 
   absl::Status ReadNested(const lanes::RowRange& rows) {
@@ -117,7 +125,7 @@ class SequentialRunner::Lane {
     absl::StatusOr<Inputs> inputs = plan.nested->InputsOf(rows);
     TRY(Named(0, inputs.status()));
     NestedReader reader(*std::move(inputs), runner_.library_, runner_.pool_);
-    while (true) {
+    while (!EndedBehind(0)) {
       absl::StatusOr<std::optional<Item>> item = reader.Next();
       TRY(Named(0, item.status()));
       if (!item->has_value()) return absl::OkStatus();
@@ -127,6 +135,7 @@ class SequentialRunner::Lane {
         TRY(Enter(1, std::move((*item)->block)));
       }
     }
+    return absl::OkStatus();
   }
 
   absl::Status Finish(int place) {
@@ -158,6 +167,7 @@ class SequentialRunner::Lane {
   }
 
   absl::Status LeaveOut(int place, const ops::BadRow& row) {
+    if (EndedBehind(place)) return absl::OkStatus();  // Nobody's row.
     absl::Status named =
         NamedRow(runner_.plan_, {.place = place, .lane = number_}, row);
     const PassPlan& plan = runner_.plan_;

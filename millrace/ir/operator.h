@@ -57,12 +57,12 @@ struct OperatorTraits {
   bool source = false;           // Has no input; reads or makes rows.
   bool row_wise = false;         // A row out depends on one row in alone.
   bool order_sensitive = false;  // What comes out depends on the order of the input.
-  bool across_lanes = false;     // Looks beyond a lane: the pass is then one lane.
   bool positional = false;  // Goes by a row's place in the pass: many lanes only where
                             // the rows of each are known beforehand.
   bool changes_cardinality = false;  // Rows out may be fewer or more than rows in.
   bool batching = false;             // Groups rows; what does not fill one is a tail.
   bool reorders = false;             // Shuffles: chunks are permuted, lanes cut for it.
+  bool draws = false;                // Draws random numbers for a lane, not for a row.
   bool permutes_all = false;         // Shuffles by reading rows in another order.
   bool keeps_fields = false;    // Passes fields on; reads only what functions read.
   bool stacks_runs = false;     // Batches are rows as they come: a row's place is known
@@ -99,6 +99,11 @@ struct OperatorSchema {
   std::function<absl::StatusOr<Arguments>(const Arguments&)> complete =
       [](const Arguments& arguments) { return arguments; };
 
+  // Gives the rows that its function is called on, of what is known of its arguments
+  // then: by default those of the first input.
+  std::function<absl::StatusOr<core::Spec>(const Arguments&, const core::Spec&)>
+      function_input = [](const Arguments&, const core::Spec& input) { return input; };
+
   // Gives the spec of the rows that come out, or why there is none.
   std::function<absl::StatusOr<core::Spec>(const OperatorTypes&)> infer = {};
 
@@ -120,14 +125,28 @@ struct OperatorSchema {
     return false;
   };
 
+  // How many rows it holds back at once, given its arguments, as far as these tell;
+  // windows of shuffles and batches are known by themselves.
+  std::function<int64_t(const Arguments&)> rows_held = [](const Arguments&) {
+    return int64_t{0};
+  };
+
+  // Whether it looks beyond a lane, given its arguments: the pass is then one lane.
+  std::function<bool(const Arguments&)> looks_across_lanes = [](const Arguments&) {
+    return false;
+  };
+
   // Whether a row can be wrong for it, given its arguments: such a row is an error, or
   // left out where errors are ignored.
   std::function<bool(const Arguments&)> can_fail = [](const Arguments&) {
     return false;
   };
 
-  // Whether its nodes have call numbers of their own: sources, and what draws an order.
-  bool numbered() const { return traits.source || traits.reorders || traits.merges; }
+  // Whether its nodes have call numbers of their own: sources, and what draws an order
+  // or for a lane.
+  bool numbered() const {
+    return traits.source || traits.reorders || traits.merges || traits.draws;
+  }
 };
 
 }  // namespace millrace::ir

@@ -106,7 +106,7 @@ class PipelineParser {
       if (reader_.token().kind == Token::Kind::kNode && arguments.empty()) {
         inputs.push_back(TRY(ParseInput()));
       } else {
-        arguments.push_back(TRY(ParseArgument(inputs)));
+        arguments.push_back(TRY(ParseArgument(*schema, arguments, inputs)));
       }
       if (!TRY(reader_.TakeIf(","))) break;
     }
@@ -133,7 +133,9 @@ class PipelineParser {
                    " is used before it is defined; a pipeline has no cycles")));
   }
 
-  absl::StatusOr<Argument> ParseArgument(const std::vector<Pipeline>& inputs) {
+  absl::StatusOr<Argument> ParseArgument(const OperatorSchema& schema,
+                                         const std::vector<Argument>& before,
+                                         const std::vector<Pipeline>& inputs) {
     if (reader_.token().kind != Token::Kind::kName) {
       return reader_.Unexpected("a named argument, as in size=32; inputs come first");
     }
@@ -143,8 +145,10 @@ class PipelineParser {
       return Argument{name.text, TRY(ParseValue(reader_, attachments_))};
     }
     if (inputs.empty()) return reader_.Unexpected("an input before a function");
-    Expression function = TRY(ParseFunction(
-        reader_, {catalog_, attachments_, inputs[0].spec(), next_call_number_}));
+    const core::Spec rows = TRY(reader_.Placed(
+        name, schema.function_input(Arguments(before), inputs[0].spec())));
+    Expression function =
+        TRY(ParseFunction(reader_, {catalog_, attachments_, rows, next_call_number_}));
     next_call_number_ = std::max(next_call_number_, function.NextCallNumber());
     return Argument{name.text, std::make_shared<const Expression>(std::move(function))};
   }

@@ -94,13 +94,14 @@ absl::Status CheckFunctionFits(const Expression& function, const core::Spec& inp
   return absl::OkStatus();
 }
 
-absl::Status CheckFunctions(const Arguments& arguments,
+absl::Status CheckFunctions(const OperatorSchema& schema, const Arguments& arguments,
                             absl::Span<const Pipeline> inputs) {
   for (const Argument& argument : arguments.all()) {
     const auto* function = argument.value.If<Function>();
     if (function == nullptr) continue;
     CHECK(!inputs.empty()) << "a source has no rows to call " << argument.name << " on";
-    TRY(CheckFunctionFits(**function, inputs[0].spec()));
+    TRY(CheckFunctionFits(**function,
+                          TRY(schema.function_input(arguments, inputs[0].spec()))));
   }
   return absl::OkStatus();
 }
@@ -184,7 +185,7 @@ absl::StatusOr<Pipeline> Pipeline::Put(const OperatorSchema& schema,
   TRY(CheckInputs(schema, inputs.size()));
   Arguments checked = TRY(CheckArguments(schema.arguments, arguments));
   checked = TRY(schema.complete(checked));
-  TRY(CheckFunctions(checked, inputs));
+  TRY(CheckFunctions(schema, checked, inputs));
   const int64_t nodes = TRY(CountWith(inputs));
 
   std::vector<core::Spec> specs;
@@ -208,6 +209,10 @@ absl::StatusOr<Pipeline> Pipeline::Put(const OperatorSchema& schema,
   return Pipeline(std::make_shared<const Node>(
       Node{&schema, std::move(checked), std::move(inputs), call_number, std::move(spec),
            cardinality, random, next_call, nodes, fingerprint, source_numbers}));
+}
+
+absl::StatusOr<core::Spec> Pipeline::FunctionInput() const {
+  return schema().function_input(arguments(), inputs()[0].spec());
 }
 
 // Inputs that share nodes are counted one by one only when the quick sum is too high.

@@ -49,6 +49,9 @@ class Pipeline {
   // What the rows look like, and how many there are.
   const core::Spec& spec() const { return node_->spec; }
 
+  // The rows that its functions are called on. Requires: it has inputs.
+  absl::StatusOr<core::Spec> FunctionInput() const;
+
   const Cardinality& cardinality() const { return node_->cardinality; }
 
   // Names the results: equal wherever the same rows come out, whatever the nodes are

@@ -50,8 +50,9 @@ absl::StatusOr<Pipeline> MovedNode(const Pipeline& node, std::vector<Pipeline> i
   for (const Argument& argument : node.arguments().all()) {
     const auto* function = argument.value.If<Function>();
     if (function == nullptr) continue;
-    arguments.Set(argument.name, std::make_shared<const Expression>(TRY(MovedFunction(
-                                     **function, by, inputs[0].spec(), catalog))));
+    const core::Spec rows = TRY(node.FunctionInput());
+    arguments.Set(argument.name, std::make_shared<const Expression>(TRY(
+                                     MovedFunction(**function, by, rows, catalog))));
   }
   return Pipeline::Make(catalog, node.name(), arguments, std::move(inputs),
                         Moved(node.call_number(), by));

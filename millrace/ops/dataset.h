@@ -37,6 +37,35 @@ struct BatchOptions {
   bool drop_remainder = false;
 };
 
+struct BucketOptions {
+  // The longest length of each bucket, rising; longer rows have one more bucket for
+  // themselves. Must be given.
+  std::vector<int64_t> up_to = {};
+  // Rows per batch: one number for all buckets, or one for each. Must be given.
+  std::vector<int64_t> sizes = {};
+  // Batches of one bucket that come one after the other, so that as many consumers get
+  // batches of like length in each round.
+  int64_t group = 1;
+  // Leave out batches at the end that are not full.
+  bool drop_remainder = false;
+  // What to fill up with; every padded field must be able to hold it.
+  double pad_value = 0.0;
+  // Pad the first axis to the longest length of the bucket, not of the batch, so that
+  // there are few shapes.
+  bool pad_to_bucket = false;
+  // Do not pad: rows keep their lengths.
+  bool ragged = false;
+  // Begin anew with every lane, so that there can be many; each ends with batches that
+  // are not full.
+  bool per_lane = false;
+};
+
+struct ChooseOptions {
+  // When to end: with the first choice of an input that has ended, or with all, such
+  // choices being passed over.
+  std::string stop = "first";
+};
+
 struct DropOptions {
   // Their names. Must be given.
   std::vector<std::string> fields = {};
@@ -50,6 +79,11 @@ struct EnumerateOptions {
 };
 
 struct FilterOptions {
+  // For random numbers; by default the job's.
+  std::optional<int64_t> seed = {};
+};
+
+struct FlatMapOptions {
   // For random numbers; by default the job's.
   std::optional<int64_t> seed = {};
 };
@@ -77,6 +111,16 @@ struct GlobalShuffleOptions {
   std::optional<int64_t> seed = {};
 };
 
+struct GroupByOptions {
+  // Rows in a full group; by default a group takes all rows of its key, and comes at
+  // the end.
+  std::optional<int64_t> size = {};
+  // Leave out groups at the end that are not full.
+  bool drop_remainder = false;
+  // Group the rows of every lane for themselves, so that there can be many.
+  bool per_lane = false;
+};
+
 struct IgnoreErrorsOptions {
   // How many rows may be left out in a pass before it fails; any number by default.
   std::optional<int64_t> budget = {};
@@ -100,6 +144,27 @@ struct MixOptions {
   std::optional<int64_t> seed = {};
 };
 
+struct PackOptions {
+  // Items in a row. Must be given.
+  int64_t size = {};
+  // best_fit and first_fit keep sequences whole: each goes into the open row with the
+  // least room that suffices, or into the first with room. split joins all of them and
+  // cuts at every `size` items.
+  std::string method = "best_fit";
+  // Rows that are open at once; more of them leave less room unused.
+  int64_t open = 256;
+  // What to fill up with.
+  double pad_value = 0.0;
+  // The field of the sequences' numbers.
+  std::string segments = "segment_ids";
+  // The field of the items' places.
+  std::string positions = "positions";
+  // Leave out rows at the end that are not full.
+  bool drop_remainder = false;
+  // Begin anew with every lane, so that there can be many.
+  bool per_lane = false;
+};
+
 struct PaddedBatchOptions {
   // Rows per batch. Must be given.
   int64_t size = {};
@@ -115,6 +180,13 @@ struct PrefetchOptions {
   // How much to prefetch, as other systems ask; any value is taken, and none has an
   // effect.
   std::optional<int64_t> count = {};
+};
+
+struct RaggedBatchOptions {
+  // Rows per batch. Must be given.
+  int64_t size = {};
+  // Leave out a last batch that is not full.
+  bool drop_remainder = false;
 };
 
 struct RangeOptions {
@@ -165,6 +237,13 @@ struct RebatchOptions {
   bool drop_remainder = false;
 };
 
+struct ReduceOptions {
+  // The fields of the state: "{sum: int64}". Must be given.
+  std::string state = {};
+  // What its fields begin with, a number for each; by default 0. Texts are empty.
+  std::vector<double> initial = {};
+};
+
 struct RenameOptions {
   // Their names. Must be given.
   std::vector<std::string> from = {};
@@ -175,6 +254,23 @@ struct RenameOptions {
 struct RepeatOptions {
   // How often; by default without end.
   std::optional<int64_t> count = {};
+};
+
+struct ResampleOptions {
+  // How often each class is wanted, relative to the others. Must be given.
+  std::vector<double> target = {};
+  // How often each comes by itself, relative to the others; by default it is counted on
+  // the way, and the first rows are kept by guess.
+  std::vector<double> initial = {};
+  // By default the job's.
+  std::optional<int64_t> seed = {};
+};
+
+struct ScanOptions {
+  // The fields of the state: "{sum: int64}". Must be given.
+  std::string state = {};
+  // What its fields begin with, a number for each; by default 0. Texts are empty.
+  std::vector<double> initial = {};
 };
 
 struct SelectOptions {
@@ -206,6 +302,32 @@ struct TakeOptions {
   int64_t count = {};
 };
 
+struct TakeWhileOptions {
+  // For random numbers; by default the job's.
+  std::optional<int64_t> seed = {};
+};
+
+struct UniqueOptions {
+  // What must differ; by default any field will do.
+  std::vector<std::string> fields = {};
+  // Compare only with rows of the same lane, so that there can be many.
+  bool per_lane = false;
+};
+
+struct WindowOptions {
+  // Rows in a window. Must be given.
+  int64_t size = {};
+  // Rows from the beginning of a window to that of the next; by default its size, so
+  // that none overlap.
+  std::optional<int64_t> shift = {};
+  // Rows from one in a window to the next.
+  int64_t stride = 1;
+  // Leave out windows at the end that are not full.
+  bool drop_remainder = false;
+  // Begin anew with every lane, so that there can be many.
+  bool per_lane = false;
+};
+
 class Dataset : public ops::DatasetBase {
  public:
   // Groups consecutive rows into one, along a new leading axis.
@@ -213,6 +335,32 @@ class Dataset : public ops::DatasetBase {
     return Dataset(Then("batch",
       {{"size", ops::ToValue(options.size)},
        {"drop_remainder", ops::ToValue(options.drop_remainder)}}));
+  }
+
+  // Makes batches of rows of about the same length, so that little is padded. Rows wait
+  // in the bucket of their length until it is full.
+  Dataset Bucket(const ir::ValueFunction& length,
+      const BucketOptions& options) const {
+    return Dataset(Then("bucket",
+      {{"up_to", ops::ToValue(options.up_to)},
+       {"sizes", ops::ToValue(options.sizes)},
+       {"group", ops::ToValue(options.group)},
+       {"drop_remainder", ops::ToValue(options.drop_remainder)},
+       {"pad_value", ops::ToValue(options.pad_value)},
+       {"pad_to_bucket", ops::ToValue(options.pad_to_bucket)},
+       {"ragged", ops::ToValue(options.ragged)},
+       {"per_lane", ops::ToValue(options.per_lane)}},
+      "length", length));
+  }
+
+  // Gives rows of its inputs in the order that the first input tells: each of its rows
+  // is a number, 0 for the next row of the second input, 1 for that of the third, and
+  // so on.
+  Dataset Choose(const std::vector<Dataset>& others,
+      const ChooseOptions& options = {}) const {
+    return Dataset(ThenWith("choose",
+      {{"stop", ops::ToValue(options.stop)}},
+      {others.begin(), others.end()}));
   }
 
   // Gives the rows of the first input, then those of the next. All must have the same
@@ -244,12 +392,33 @@ class Dataset : public ops::DatasetBase {
       "predicate", predicate));
   }
 
+  // Makes several rows of each: a function gives lists of one length, and every item
+  // becomes a row. Fields without an axis go into each of these rows.
+  Dataset FlatMap(const ir::RowFunction& function,
+      const FlatMapOptions& options = {}) const {
+    return Dataset(Then("flat_map",
+      {{"seed", ops::ToValue(options.seed)}},
+      "function", function));
+  }
+
   // Puts all rows of the pass in random order, not only those of a window, and holds
   // none of them in memory. Files must have an index (`millrace data index`); only
   // maps, filters and choices of fields may stand before it.
   Dataset GlobalShuffle(const GlobalShuffleOptions& options = {}) const {
     return Dataset(Then("global_shuffle",
       {{"seed", ops::ToValue(options.seed)}}));
+  }
+
+  // Makes one row of several rows with the same key: every field is the list of theirs.
+  // A group is given when it is full; those that are not, at the end, in the order in
+  // which they began.
+  Dataset GroupBy(const ir::ValueFunction& key,
+      const GroupByOptions& options = {}) const {
+    return Dataset(Then("group_by",
+      {{"size", ops::ToValue(options.size)},
+       {"drop_remainder", ops::ToValue(options.drop_remainder)},
+       {"per_lane", ops::ToValue(options.per_lane)}},
+      "key", key));
   }
 
   // Leaves out rows that are corrupt or that a function before it fails on, and counts
@@ -279,6 +448,21 @@ class Dataset : public ops::DatasetBase {
       {others.begin(), others.end()}));
   }
 
+  // Packs sequences into rows of one length, so that little is padded, with two more
+  // fields: which sequence of its row an item is of, from 1 on, and its place in that.
+  // Both are 0 where padded.
+  Dataset Pack(const PackOptions& options) const {
+    return Dataset(Then("pack",
+      {{"size", ops::ToValue(options.size)},
+       {"method", ops::ToValue(options.method)},
+       {"open", ops::ToValue(options.open)},
+       {"pad_value", ops::ToValue(options.pad_value)},
+       {"segments", ops::ToValue(options.segments)},
+       {"positions", ops::ToValue(options.positions)},
+       {"drop_remainder", ops::ToValue(options.drop_remainder)},
+       {"per_lane", ops::ToValue(options.per_lane)}}));
+  }
+
   // Groups consecutive rows into one, along a new leading axis. Rows of differing shape
   // are padded at the end of each axis, to the largest of the batch; texts are not.
   Dataset PaddedBatch(const PaddedBatchOptions& options) const {
@@ -296,12 +480,30 @@ class Dataset : public ops::DatasetBase {
       {{"count", ops::ToValue(options.count)}}));
   }
 
+  // Groups consecutive rows into one, along a new leading axis. Rows of differing shape
+  // stay as they are: values, and where each row begins.
+  Dataset RaggedBatch(const RaggedBatchOptions& options) const {
+    return Dataset(Then("ragged_batch",
+      {{"size", ops::ToValue(options.size)},
+       {"drop_remainder", ops::ToValue(options.drop_remainder)}}));
+  }
+
   // Makes batches of another size, with the rows in the same order: as unbatch and
   // batch do.
   Dataset Rebatch(const RebatchOptions& options) const {
     return Dataset(Then("rebatch",
       {{"size", ops::ToValue(options.size)},
        {"drop_remainder", ops::ToValue(options.drop_remainder)}}));
+  }
+
+  // Gives one row: the state that is left when a function has seen every row with the
+  // state before it.
+  Dataset Reduce(const ir::RowFunction& function,
+      const ReduceOptions& options) const {
+    return Dataset(Then("reduce",
+      {{"state", ops::ToValue(options.state)},
+       {"initial", ops::ToValue(options.initial)}},
+      "function", function));
   }
 
   // Calls fields by other names.
@@ -316,6 +518,27 @@ class Dataset : public ops::DatasetBase {
   Dataset Repeat(const RepeatOptions& options = {}) const {
     return Dataset(Then("repeat",
       {{"count", ops::ToValue(options.count)}}));
+  }
+
+  // Leaves out rows at random, so that classes come as often as is wanted. The class
+  // that is rarest beside what is wanted is kept whole.
+  Dataset Resample(const ir::ValueFunction& label,
+      const ResampleOptions& options) const {
+    return Dataset(Then("resample",
+      {{"target", ops::ToValue(options.target)},
+       {"initial", ops::ToValue(options.initial)},
+       {"seed", ops::ToValue(options.seed)}},
+      "label", label));
+  }
+
+  // Replaces every row by what a function makes of it and of a state, which it hands on
+  // to the next row. One row at a time.
+  Dataset Scan(const ir::RowFunction& function,
+      const ScanOptions& options) const {
+    return Dataset(Then("scan",
+      {{"state", ops::ToValue(options.state)},
+       {"initial", ops::ToValue(options.initial)}},
+      "function", function));
   }
 
   // Keeps these fields, in this order, and no others.
@@ -351,10 +574,37 @@ class Dataset : public ops::DatasetBase {
       {{"count", ops::ToValue(options.count)}}));
   }
 
+  // Gives the rows up to the first for which a condition does not hold.
+  Dataset TakeWhile(const ir::ValueFunction& predicate,
+      const TakeWhileOptions& options = {}) const {
+    return Dataset(Then("take_while",
+      {{"seed", ops::ToValue(options.seed)}},
+      "predicate", predicate));
+  }
+
   // Takes batches apart: one row for each part along the leading axis.
   Dataset Unbatch() const {
     return Dataset(Then("unbatch",
       {}));
+  }
+
+  // Gives each row once: rows that came before, with the same fields, are left out.
+  // Remembers 16 bytes of every row that it gives.
+  Dataset Unique(const UniqueOptions& options = {}) const {
+    return Dataset(Then("unique",
+      {{"fields", ops::ToValue(options.fields)},
+       {"per_lane", ops::ToValue(options.per_lane)}}));
+  }
+
+  // Gives rows of several consecutive rows each, which may overlap: every field is the
+  // list of theirs. What stands in such a list is up to a map behind.
+  Dataset Window(const WindowOptions& options) const {
+    return Dataset(Then("window",
+      {{"size", ops::ToValue(options.size)},
+       {"shift", ops::ToValue(options.shift)},
+       {"stride", ops::ToValue(options.stride)},
+       {"drop_remainder", ops::ToValue(options.drop_remainder)},
+       {"per_lane", ops::ToValue(options.per_lane)}}));
   }
 
   // Puts the rows of its inputs side by side: the first with the first, and so on,

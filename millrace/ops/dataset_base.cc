@@ -8,9 +8,11 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/base/status.h"
+#include "millrace/core/spec.h"
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/expr.h"
 #include "millrace/ir/expression.h"
+#include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/renumber.h"
 #include "millrace/ir/value.h"
@@ -20,6 +22,17 @@ namespace millrace::ops {
 namespace {
 
 const ir::Catalog& Catalog() { return DefaultLibrary().catalog(); }
+
+// The rows that an operator's function is called on.
+absl::StatusOr<core::Spec> RowsOf(const absl::StatusOr<ir::Pipeline>& input,
+                                  std::string_view name,
+                                  const ir::Arguments& arguments) {
+  TRY(input.status());
+  const ir::OperatorSchema* schema = TRY(Catalog().FindOperator(name));
+  absl::StatusOr<core::Spec> rows = schema->function_input(arguments, input->spec());
+  if (!rows.ok()) return base::Annotate(rows.status(), name);
+  return rows;
+}
 
 // Adds the traced function to the arguments and makes the operator.
 absl::StatusOr<ir::Pipeline> Apply(std::string_view name, ir::Arguments arguments,
@@ -61,20 +74,18 @@ absl::StatusOr<ir::Pipeline> DatasetBase::Then(std::string_view name,
                                                ir::Arguments arguments,
                                                std::string_view argument,
                                                const ir::RowFunction& function) const {
-  TRY(pipeline_.status());
-  return Apply(
-      name, std::move(arguments), argument,
-      ir::TraceRow(Catalog(), pipeline_->spec(), pipeline_->NextCallNumber(), function),
-      *pipeline_);
+  const core::Spec rows = TRY(RowsOf(pipeline_, name, arguments));
+  return Apply(name, std::move(arguments), argument,
+               ir::TraceRow(Catalog(), rows, pipeline_->NextCallNumber(), function),
+               *pipeline_);
 }
 
 absl::StatusOr<ir::Pipeline> DatasetBase::Then(
     std::string_view name, ir::Arguments arguments, std::string_view argument,
     const ir::ValueFunction& function) const {
-  TRY(pipeline_.status());
+  const core::Spec rows = TRY(RowsOf(pipeline_, name, arguments));
   return Apply(name, std::move(arguments), argument,
-               ir::TraceValue(Catalog(), pipeline_->spec(), pipeline_->NextCallNumber(),
-                              function),
+               ir::TraceValue(Catalog(), rows, pipeline_->NextCallNumber(), function),
                *pipeline_);
 }
 

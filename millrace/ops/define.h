@@ -130,6 +130,23 @@ struct ArgumentTraits<std::vector<std::string>> {
 };
 
 template <>
+struct ArgumentTraits<std::vector<int64_t>> {
+  static constexpr ir::ArgumentType kType = ir::ArgumentType::kInts;
+
+  static std::vector<int64_t> From(const ir::Value& value) {
+    std::vector<int64_t> numbers;
+    for (const ir::Value& item : value.As<ir::List>()) {
+      numbers.push_back(item.As<int64_t>());
+    }
+    return numbers;
+  }
+
+  static ir::Value To(const std::vector<int64_t>& numbers) {
+    return ir::List(numbers.begin(), numbers.end());
+  }
+};
+
+template <>
 struct ArgumentTraits<std::vector<double>> {
   static constexpr ir::ArgumentType kType = ir::ArgumentType::kFloats;
 
@@ -347,6 +364,34 @@ class Definition {
     def_.steps = [read, steps = std::move(steps)](const ir::Arguments& arguments) {
       return steps(read(arguments));
     };
+    return *this;
+  }
+
+  // Gives how many rows it holds back at once.
+  Definition& Holds(std::function<int64_t(const Args&)> rows) {
+    const auto read = Reader();
+    def_.schema.rows_held = [read,
+                             rows = std::move(rows)](const ir::Arguments& arguments) {
+      return rows(read(arguments));
+    };
+    return *this;
+  }
+
+  // Tells whether it looks beyond a lane.
+  Definition& AcrossLanes(std::function<bool(const Args&)> across) {
+    const auto read = Reader();
+    def_.schema.looks_across_lanes =
+        [read, across = std::move(across)](const ir::Arguments& arguments) {
+          return across(read(arguments));
+        };
+    return *this;
+  }
+
+  // Gives the rows that its function is called on, where these are not its input's.
+  Definition& FunctionInput(
+      std::function<absl::StatusOr<core::Spec>(const ir::Arguments&, const core::Spec&)>
+          rows) {
+    def_.schema.function_input = std::move(rows);
     return *this;
   }
 

@@ -15,9 +15,7 @@
 #include "millrace/ops/operator.h"
 
 namespace millrace::ops {
-namespace {
 
-// The only row of a block, with the identities that it has or, being a batch, holds.
 BadRow BadRowOf(const core::Block& row, const absl::Status& why) {
   BadRow bad = {.why = kernels::OfOnlyRow(why)};
   if (!row.has_ids()) return bad;
@@ -29,21 +27,12 @@ BadRow BadRowOf(const core::Block& row, const absl::Status& why) {
   return bad;
 }
 
-}  // namespace
-
 absl::Status EmitGoodRows(const core::Block& rows, MakeRows make, BadRows& bad_rows,
                           Emitter& out) {
-  absl::StatusOr<core::Block> made = make(rows);
-  if (made.ok()) {
-    return made->rows() > 0 ? out.Emit(*std::move(made)) : absl::OkStatus();
-  }
-  if (!kernels::IsOfRow(made.status())) return made.status();
-  if (rows.rows() == 1) {
-    return bad_rows.LeaveOut(BadRowOf(rows, made.status()));
-  }
-  const int64_t half = rows.rows() / 2;
-  TRY(EmitGoodRows(rows.Slice(0, half), make, bad_rows, out));
-  return EmitGoodRows(rows.Slice(half, rows.rows() - half), make, bad_rows, out);
+  const auto emit = [&](const core::Block&, core::Block made) {
+    return made.rows() > 0 ? out.Emit(std::move(made)) : absl::OkStatus();
+  };
+  return UseGoodRows<core::Block>(rows, make, emit, bad_rows);
 }
 
 }  // namespace millrace::ops

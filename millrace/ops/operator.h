@@ -72,6 +72,10 @@ class Operator {
   // Requires: traits.fills_places.
   virtual void WriteInto(std::vector<core::Buffer> places);
 
+  // Tells whether nothing comes out any more, whatever is pushed: nobody needs to read
+  // on then.
+  virtual bool ended() const { return false; }
+
   // The lane has ended: passes on what was held back, about a block of it, and what
   // fills no batch as a tail. Is called again for as long as there is more.
   virtual absl::StatusOr<Held> Finish(Emitter& out);

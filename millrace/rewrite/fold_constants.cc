@@ -25,6 +25,7 @@
 #include "millrace/core/copy_rows.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
+#include "millrace/core/spec.h"
 #include "millrace/core/tensor.h"
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/expression.h"
@@ -167,8 +168,8 @@ absl::StatusOr<std::optional<ir::Expression>> Folded(const ir::Expression& funct
                                                      const ir::Pipeline& node,
                                                      const ir::Catalog& catalog) {
   if (2 * function.terms().size() > ir::kTermsMax) return std::nullopt;
-  ir::ExpressionBuilder builder(catalog, node.inputs()[0].spec(),
-                                node.NextCallNumber());
+  const core::Spec rows = TRY(node.FunctionInput());
+  ir::ExpressionBuilder builder(catalog, rows, node.NextCallNumber());
   ir::Expression folded = TRY(Folding(function, builder).Run());
   if (CallsIn(folded) == CallsIn(function)) return std::nullopt;
   return folded;

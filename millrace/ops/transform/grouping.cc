@@ -9,6 +9,9 @@
 
 #include "millrace/base/status.h"
 #include "millrace/core/block.h"
+#include "millrace/core/column.h"
+#include "millrace/core/copy_rows.h"
+#include "millrace/core/pool.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ops/operator.h"
 
@@ -50,6 +53,15 @@ absl::Status Grouping::EmitBatch(const core::Block& rows, Emitter& out) {
   const core::Block uniform = TRY(MakeUniform(rows));
   const core::Block aligned = TRY(uniform.Aligned(lane_.pool));
   return out.Emit(aligned.Stack(aligned.rows()));
+}
+
+absl::StatusOr<core::Block> Stackable(const core::Block& rows, core::Pool& pool) {
+  std::vector<core::Column> columns;
+  for (const core::Column& column : rows.columns()) {
+    columns.push_back(TRY(core::WithoutGaps(column, pool)));
+  }
+  const core::Block touching(rows.rows(), rows.shared_names(), std::move(columns));
+  return rows.has_ids() ? touching.WithIds(*rows.ids()) : touching;
 }
 
 ir::Cardinality CountGroups(const GroupSize& group, const ir::Cardinality& rows) {

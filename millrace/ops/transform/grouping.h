@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/core/block.h"
+#include "millrace/core/pool.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ops/operator.h"
 
@@ -46,6 +47,9 @@ class Grouping : public Operator {
   std::vector<core::Block> pending_;
   int64_t pending_rows_ = 0;
 };
+
+// Gives rows that can be stacked although their shapes differ: texts touch.
+absl::StatusOr<core::Block> Stackable(const core::Block& rows, core::Pool& pool);
 
 // How many batches rows make.
 ir::Cardinality CountGroups(const GroupSize& group, const ir::Cardinality& rows);

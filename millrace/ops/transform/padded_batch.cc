@@ -1,47 +1,23 @@
 // PaddedBatch: groups consecutive rows into one, along a new leading axis; rows of
 // differing shape are padded to the largest first.
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <limits>
 #include <optional>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
-#include "absl/container/inlined_vector.h"
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 
-#include "millrace/base/check.h"
 #include "millrace/base/status.h"
-#include "millrace/base/text.h"
 #include "millrace/core/block.h"
-#include "millrace/core/buffer.h"
-#include "millrace/core/column.h"
-#include "millrace/core/copy_rows.h"
-#include "millrace/core/dtype.h"
-#include "millrace/core/pool.h"
 #include "millrace/core/shape.h"
 #include "millrace/core/spec.h"
-#include "millrace/core/tensor.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ops/define.h"
 #include "millrace/ops/operator.h"
 #include "millrace/ops/transform/grouping.h"
+#include "millrace/ops/transform/padding.h"
 
 namespace millrace::ops {
 namespace {
-
-using core::DType;
-using core::Shape;
-using core::Tensor;
-using Sizes = absl::InlinedVector<int64_t, 4>;
 
 struct PaddedBatchArgs {
   int64_t size = 1;
@@ -50,170 +26,20 @@ struct PaddedBatchArgs {
   std::optional<int64_t> to_multiple_of;
 };
 
-// The pad value as a type stores it; nothing where the type cannot.
-template <typename T>
-std::optional<T> PadAs(double value) {
-  if constexpr (std::is_same_v<T, bool>) {
-    if (value != 0 && value != 1) return std::nullopt;
-    return value == 1;
-  } else if constexpr (std::is_integral_v<T>) {
-    // Both bounds are powers of two, or zero: exact as doubles.
-    const auto least = static_cast<double>(std::numeric_limits<T>::min());
-    const double beyond = std::ldexp(1.0, std::numeric_limits<T>::digits);
-    if (!(value >= least && value < beyond)) return std::nullopt;
-    const T stored = static_cast<T>(value);
-    return static_cast<double>(stored) == value ? std::optional<T>(stored)
-                                                : std::nullopt;
-  } else if constexpr (std::is_same_v<T, double>) {
-    return value;
-  } else {
-    return static_cast<T>(static_cast<float>(value));
-  }
-}
-
-bool CanPad(DType dtype, double value) {
-  return core::VisitDType(dtype,
-                          [&]<typename T>() { return PadAs<T>(value).has_value(); });
-}
-
-// Whether rows may differ in shape.
-bool MayDiffer(const core::FieldSpec& field) {
-  return !field.shape.ranked() || !field.shape.IsKnown();
-}
-
-absl::StatusOr<core::Spec> InferPadded(const PaddedBatchArgs& args,
-                                       const core::Spec& in) {
-  for (const core::FieldSpec& field : in.fields()) {
-    const bool pads = MayDiffer(field) && !core::IsVariable(field.dtype);
-    if (!pads || CanPad(field.dtype, args.pad_value)) continue;
-    return absl::InvalidArgumentError(
-        base::StrCat("argument pad_value is ", args.pad_value, ", which field ",
-                     field.name, " of ", core::Name(field.dtype), " cannot hold"));
-  }
-  return in.Stacked(args.drop_remainder ? args.size : core::kUnknownSize);
-}
-
-absl::Status CheckRank(const Tensor& first, const Tensor& row) {
-  if (first.shape().rank() == row.shape().rank()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      base::StrCat("padded_batch needs rows with the same number of axes, not ",
-                   first.shape().ToString(), " and ", row.shape().ToString(),
-                   "; reshape them in a map before"));
-}
-
-// Copies a value to the front corner of a larger one.
-void CopyToCorner(const Tensor& from, absl::Span<const int64_t> sizes,
-                  std::byte* corner) {
-  const absl::Span<const int64_t> own = from.shape().sizes();
-  if (from.count() == 0) return;
-  const int64_t value_bytes = core::SizeOf(from.dtype());
-  const int64_t run_bytes = own.back() * value_bytes;
-  const std::byte* next = from.values().data();
-  Sizes at(own.size() - 1, 0);  // Of the run, on all axes but the last.
-  for (int64_t run = 0; run < from.count() / own.back(); ++run) {
-    int64_t place = 0;
-    for (size_t axis = 0; axis < at.size(); ++axis) {
-      place = (place + at[axis]) * sizes[axis + 1];
-    }
-    std::memcpy(corner + place * value_bytes, next, run_bytes);
-    next += run_bytes;
-    for (size_t axis = at.size(); axis-- > 0;) {
-      if (++at[axis] < own[axis]) break;
-      at[axis] = 0;
-    }
-  }
-}
-
-// The largest size on every axis.
-absl::StatusOr<Shape> LargestShape(const core::Tensors& rows) {
-  Sizes sizes(rows[0].shape().sizes().begin(), rows[0].shape().sizes().end());
-  for (const Tensor& row : rows) {
-    TRY(CheckRank(rows[0], row));
-    for (size_t axis = 0; axis < sizes.size(); ++axis) {
-      sizes[axis] = std::max(sizes[axis], row.shape().sizes()[axis]);
-    }
-  }
-  return Shape(sizes);
-}
-
-// The rows of one field, as tensors.
-absl::StatusOr<core::Tensors> RowsOf(const core::Column& column) {
-  core::Tensors rows;
-  for (int64_t row = 0; row < column.rows(); ++row) {
-    absl::StatusOr<Tensor> value = column.Row(row);
-    if (!value.ok()) {
-      return base::Annotate(value.status(),
-                            "padded_batch pads rows, not what is ragged within one");
-    }
-    rows.push_back(*std::move(value));
-  }
-  return rows;
-}
-
 class PaddedBatch final : public Grouping {
  public:
   PaddedBatch(const PaddedBatchArgs& args, const LaneContext& lane)
       : Grouping({.size = args.size, .drop_remainder = args.drop_remainder}, lane),
-        args_(args) {}
+        rule_{.value = args.pad_value,
+              .to_multiple_of = args.to_multiple_of,
+              .leading_at_least = std::nullopt} {}
 
  private:
   absl::StatusOr<core::Block> MakeUniform(const core::Block& rows) const override {
-    std::vector<core::Column> columns;
-    for (size_t i = 0; i < rows.columns().size(); ++i) {
-      const core::FieldSpec* const field = lane_.input->Find(rows.names()[i]);
-      absl::StatusOr<core::Column> padded = Pad(rows.columns()[i], field->shape);
-      if (!padded.ok()) {
-        return base::Annotate(padded.status(), base::StrCat("field ", rows.names()[i]));
-      }
-      columns.push_back(*std::move(padded));
-    }
-    const core::Block padded(rows.rows(), rows.shared_names(), std::move(columns));
-    return rows.has_ids() ? padded.WithIds(*rows.ids()) : padded;
+    return Padded(rows, rule_, *lane_.input, lane_.pool);
   }
 
-  // Texts are not padded: they must have one shape, as in a plain batch.
-  absl::StatusOr<core::Column> Pad(const core::Column& column,
-                                   const Shape& known) const {
-    if (core::IsVariable(column.dtype())) return core::ToUniform(column, lane_.pool);
-    const std::optional<Shape> same = column.row_shape();
-    if (same && Rounded(*same, known) == *same) return column;
-    const core::Tensors rows = TRY(RowsOf(column));
-    const Shape padded = Rounded(TRY(LargestShape(rows)), known);
-    const int64_t row_bytes = TRY(padded.CountChecked()) * core::SizeOf(column.dtype());
-    core::Buffer values = TRY(Filled(column.dtype(), column.rows(), padded));
-    std::byte* place = values.mutable_data();
-    for (const Tensor& row : rows) {
-      CopyToCorner(row, padded.sizes(), place);
-      place += row_bytes;
-    }
-    return core::Column::Dense(column.dtype(), column.rows(), padded,
-                               std::move(values));
-  }
-
-  // Rounds sizes up where they are not known beforehand.
-  Shape Rounded(const Shape& shape, const Shape& known) const {
-    CHECK(!known.ranked() || known.rank() == shape.rank());
-    const int64_t multiple = args_.to_multiple_of.value_or(1);
-    Sizes sizes(shape.sizes().begin(), shape.sizes().end());
-    for (size_t axis = 0; axis < sizes.size(); ++axis) {
-      const bool is_known = known.ranked() && known.sizes()[axis] != core::kUnknownSize;
-      if (is_known) continue;
-      sizes[axis] = (sizes[axis] + multiple - 1) / multiple * multiple;
-    }
-    return Shape(sizes);
-  }
-
-  absl::StatusOr<core::Buffer> Filled(DType dtype, int64_t rows,
-                                      const Shape& shape) const {
-    const int64_t count = TRY(shape.WithLeading(rows).CountChecked());
-    return core::VisitDType(dtype, [&]<typename T>() -> absl::StatusOr<core::Buffer> {
-      core::Buffer values = TRY(lane_.pool.AllocateFor<T>(count));
-      std::ranges::fill(values.MutableAs<T>(), *PadAs<T>(args_.pad_value));
-      return values;
-    });
-  }
-
-  const PaddedBatchArgs args_;
+  const PadRule rule_;
 };
 
 }  // namespace
@@ -238,7 +64,11 @@ OperatorDef PaddedBatchDef() {
                .batching = true,
                .keeps_fields = true,
                .stacks_runs = true})
-      .Infer(InferPadded)
+      .Infer([](const PaddedBatchArgs& args,
+                const core::Spec& in) -> absl::StatusOr<core::Spec> {
+        TRY(CheckPadValue(args.pad_value, in));
+        return in.Stacked(args.drop_remainder ? args.size : core::kUnknownSize);
+      })
       .Count([](const PaddedBatchArgs& args, const ir::Cardinality& in) {
         return CountGroups({args.size, args.drop_remainder}, in);
       });

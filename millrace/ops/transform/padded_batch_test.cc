@@ -177,7 +177,7 @@ TEST(PaddedBatchTest, RowsThatDifferInTheirNumberOfAxesAreAnError) {
   const core::Block block(2, core::FieldNames{"value"},
                           {core::Column::OfTensors(DType::kInt64, std::move(rows))});
   EXPECT_THAT(batch.Push(block),
-              StatusIs(kInvalid, HasSubstr("field value: padded_batch needs rows with "
+              StatusIs(kInvalid, HasSubstr("field value: padding needs rows with "
                                            "the same number of axes, not [2] and "
                                            "[1, 1]")));
 }
@@ -188,7 +188,7 @@ TEST(PaddedBatchTest, WhatIsRaggedWithinARowIsAnError) {
   const core::Block block(1, core::FieldNames{"value"}, {ragged.Stack(2)});
   SingleOperator batch("padded_batch(%0, size=1)");
   EXPECT_THAT(batch.Push(block),
-              StatusIs(kInvalid, HasSubstr("not what is ragged within one")));
+              StatusIs(kInvalid, HasSubstr("does not pad what is ragged within one")));
 }
 
 TEST(PaddedBatchTest, HasTailsLikeAnyBatch) {

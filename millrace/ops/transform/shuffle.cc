@@ -106,7 +106,9 @@ OperatorDef ShuffleDef() {
   return Define<Shuffle, ShuffleArgs>("shuffle")
       .Doc(
           "Puts rows in random order: the chunks of the whole data are permuted, and "
-          "rows are mixed within a moving window.")
+          "rows are mixed within a moving window. Behind operators that go by the "
+          "order "
+          "of rows, such as take, chunks stay in theirs.")
       .Arg("window", &ShuffleArgs::window, "Rows to choose the next one from.",
            AtLeast(1), AtMost(int64_t{1} << 40), Required())
       .Arg("seed", &ShuffleArgs::seed, "By default the job's.", AtLeast(0), Seed())

@@ -50,6 +50,8 @@ class Cut : public Operator {
     return out.Emit(block.Slice(std::max<int64_t>(window_.begin - first, 0), kept));
   }
 
+  bool ended() const override { return place_ >= window_.end; }
+
  private:
   const Window window_;
   int64_t place_;  // Of the next row.
