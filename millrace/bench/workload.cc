@@ -6,9 +6,10 @@ namespace millrace::bench {
 
 const std::vector<Workload>& Workloads() {
   static const auto& workloads = *new std::vector<Workload>{
-      {"small_rows", RunSmallRows}, {"images", RunImages}, {"records", RunRecords},
-      {"shuffle", RunShuffle},      {"memory", RunMemory}, {"meters", RunMeters},
-      {"scaling", RunScaling},
+      {"engine", "small_rows", RunSmallRows}, {"engine", "images", RunImages},
+      {"engine", "records", RunRecords},      {"engine", "shuffle", RunShuffle},
+      {"engine", "memory", RunMemory},        {"engine", "meters", RunMeters},
+      {"engine", "scaling", RunScaling},      {"breadth", "pack", RunPack},
   };
   return workloads;
 }

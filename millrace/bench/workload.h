@@ -1,5 +1,6 @@
-// The workloads that the engine is measured with. Each makes what data it needs below a
-// folder, once; they write nothing elsewhere.
+// The workloads that we are measured with, by suite: the engine beside loops by hand,
+// and the breadth of formats and kernels beside other systems. Each makes what data it
+// needs below a folder, once; they write nothing elsewhere.
 #pragma once
 
 #include <string>
@@ -15,9 +16,11 @@ struct BenchOptions {
   std::string folder;  // For data; it may be there from an earlier run.
   int threads = 2;
   int repeats = 5;
+  std::string python = "python3";  // That other systems are installed for.
 };
 
 struct Workload {
+  std::string suite;
   std::string name;
   absl::StatusOr<std::vector<Line>> (*run)(const BenchOptions& options);
 };
@@ -45,5 +48,8 @@ absl::StatusOr<std::vector<Line>> RunScaling(const BenchOptions& options);
 
 // Rows of 1 MiB, a small budget, and a consumer that takes nothing.
 absl::StatusOr<std::vector<Line>> RunMemory(const BenchOptions& options);
+
+// Sequences of tokens, packed into rows of 2,048.
+absl::StatusOr<std::vector<Line>> RunPack(const BenchOptions& options);
 
 }  // namespace millrace::bench

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -34,22 +35,25 @@ struct Options {
   bool json = false;
 };
 
-std::string WorkloadNames() {
-  std::string names;
-  for (const bench::Workload& workload : bench::Workloads())
-    names += " " + workload.name;
-  return names;
+// Those of a suite.
+std::vector<bench::Workload> WorkloadsOf(const std::string& suite) {
+  std::vector<bench::Workload> workloads;
+  std::ranges::copy_if(
+      bench::Workloads(), std::back_inserter(workloads),
+      [&](const bench::Workload& workload) { return workload.suite == suite; });
+  return workloads;
 }
 
-absl::Status CheckNames(const std::vector<std::string>& only) {
-  for (const std::string& name : only) {
-    const bool is_there = std::ranges::any_of(
-        bench::Workloads(),
-        [&](const bench::Workload& workload) { return workload.name == name; });
-    if (!is_there) {
-      return absl::InvalidArgumentError(
-          base::StrCat("there is no workload ", name, "; there are:", WorkloadNames()));
+absl::Status CheckNames(const Options& options) {
+  const std::vector<bench::Workload> workloads = WorkloadsOf(options.suite);
+  std::string names;
+  for (const bench::Workload& workload : workloads) names += " " + workload.name;
+  for (const std::string& name : options.only) {
+    if (std::ranges::find(workloads, name, &bench::Workload::name) != workloads.end()) {
+      continue;
     }
+    return absl::InvalidArgumentError(
+        base::StrCat("there is no workload ", name, "; there are:", names));
   }
   return absl::OkStatus();
 }
@@ -63,7 +67,7 @@ std::string OwnFolder() {
 }
 
 absl::Status Bench(Options options) {
-  TRY(CheckNames(options.only));
+  TRY(CheckNames(options));
   const bool is_own = options.bench.folder.empty();
   if (is_own) options.bench.folder = OwnFolder();
   TRY(bench::MakeFolder(options.bench.folder));
@@ -72,7 +76,7 @@ absl::Status Bench(Options options) {
     if (is_own) std::filesystem::remove_all(options.bench.folder, ignored);
   };
   std::vector<bench::Line> lines;
-  for (const bench::Workload& workload : bench::Workloads()) {
+  for (const bench::Workload& workload : WorkloadsOf(options.suite)) {
     const bool wanted =
         options.only.empty() ||
         std::ranges::find(options.only, workload.name) != options.only.end();
@@ -92,8 +96,11 @@ Verb BenchVerb() {
   return {"bench", "Measure the engine beside the limits of this machine",
           [](CLI::App& command) {
             const auto options = std::make_shared<Options>();
-            command.add_option("SUITE", options->suite, "Which benchmarks: engine")
-                ->check(CLI::IsMember({"engine"}));
+            command
+                .add_option("SUITE", options->suite,
+                            "Which benchmarks: engine, or breadth (formats, "
+                            "kernels and operators beside other systems)")
+                ->check(CLI::IsMember({"engine", "breadth"}));
             command.add_option("--only", options->only,
                                "A workload to run; may be repeated");
             command
@@ -107,6 +114,9 @@ Verb BenchVerb() {
             command.add_option("--folder", options->bench.folder,
                                "For the data, kept for the next run; by default one "
                                "for temporary files, removed at the end");
+            command.add_option("--python", options->bench.python,
+                               "The Python that other systems are installed for; those "
+                               "that are not are not measured");
             command.add_flag("--json", options->json, "For programs");
             return [options] { return Bench(*options); };
           }};

@@ -18,9 +18,10 @@
 namespace millrace::ops {
 
 struct PadRule {
-  double value = 0;                         // What to fill up with.
-  std::optional<int64_t> to_multiple_of;    // Sizes are rounded up to one of this.
-  std::optional<int64_t> leading_at_least;  // The first axis is at least this long.
+  double value = 0;                            // What to fill up with.
+  std::optional<int64_t> to_multiple_of = {};  // Sizes are rounded up to one of this.
+  std::optional<int64_t> leading_at_least =
+      {};  // The first axis is at least this long.
 };
 
 // Tells whether a type can hold a number as it is.
