@@ -113,6 +113,32 @@ TEST_F(ChainTest, TheFirstRowThatFailsIsReportedWhereverItFails) {
               HasSubstr("filter (%2): row 4: "));
 }
 
+TEST_F(ChainTest, EndsWithTheFirstOfItsOperatorsThatDoes) {
+  plan_ = *PlanPass(AsWritten("%0 = range(stop=100)\n"
+                              "%1 = take_while(%0, predicate={.value != 4})\n"
+                              "%2 = shuffle(%1, window=9)"),
+                    ops::DefaultLibrary(), {});
+  const auto chain = MakeChain(1, 2);
+  ASSERT_THAT(chain->Push(ops::Numbers(0, 4)), base::IsOk());
+  EXPECT_FALSE(chain->ended());
+  ASSERT_THAT(chain->Push(ops::Numbers(4, 6)), base::IsOk());
+  EXPECT_TRUE(chain->ended());
+  while (*chain->Finish(true) == ops::Held::kMore) {
+  }
+  EXPECT_EQ(Values(chain->TakeOutput()).size(), 4);  // What was held still comes.
+}
+
+// Whether an operator in front fails there or not depends on how rows are cut.
+TEST_F(ChainTest, RowsThatNobodyWantsCannotBeWrong) {
+  plan_ = *PlanPass(AsWritten("%0 = range(stop=100)\n"
+                              "%1 = map(%0, function={value: 9 // (.value - 7)})\n"
+                              "%2 = take_while(%1, predicate={.value == -2})"),
+                    ops::DefaultLibrary(), {});
+  const auto chain = MakeChain(1, 2);
+  EXPECT_THAT(chain->Push(ops::Numbers(0, 12)), base::IsOk());
+  EXPECT_THAT(Values(chain->TakeOutput()), ElementsAre(-2, -2, -2));
+}
+
 TEST_F(ChainTest, KeepsTheTailsOfTheJoiningOperator) {
   const auto chain = MakeChain(3, 3);
   ASSERT_THAT(chain->Push(ops::Numbers(0, 6)), base::IsOk());

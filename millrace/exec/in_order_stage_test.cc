@@ -48,6 +48,8 @@ class InOrderStageTest : public ::testing::Test, public Joiner {
         this, 7, out_, QueueLimits{});
   }
 
+  std::unique_ptr<InOrderStage> MakeTake();
+
   void RunAll(InOrderStage& stage) {
     for (Task task; stage.Claim(memory_, true, task); task = {}) {
       stage.Run(task, 0);
@@ -117,6 +119,44 @@ TEST_F(InOrderStageTest, TheLastLaneJoinsWhatOthersLeft) {
   EXPECT_THAT(out_.values(), ElementsAre(0, 1, 2, 3, 4, 5, 60, 61, 62));
   EXPECT_EQ(stream_, (Stream{{7, 6}, {2, 3}}));
   EXPECT_TRUE(out_.ended());
+}
+
+// Of a take of 5 rows, which joins no lanes.
+std::unique_ptr<InOrderStage> InOrderStageTest::MakeTake() {
+  plan_ = *PlanPass(AsWritten("%0 = range(stop=9)\n%1 = take(%0, count=5)"),
+                    ops::DefaultLibrary(), {});
+  return std::make_unique<InOrderStage>(
+      std::make_unique<Chain>(plan_, Stage{Stage::Kind::kInOrder, 1, 1},
+                              ops::DefaultLibrary(),
+                              ChainLane{ops::SingleOperator::TestLane(), 0}, meters_),
+      nullptr, 7, out_, QueueLimits{});
+}
+
+TEST_F(InOrderStageTest, EndsBeforeItsInputWhereNothingMoreIsWanted) {
+  const auto stage = MakeTake();
+  stage->Accept(Item::Of(ops::Numbers(0, 3)));
+  RunAll(*stage);
+  EXPECT_TRUE(stage->HasRoom());
+  EXPECT_FALSE(out_.ended());
+  stage->Accept(Item::Of(ops::Numbers(3, 9)));
+  RunAll(*stage);
+  EXPECT_THAT(out_.values(), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_TRUE(out_.ended());
+  EXPECT_FALSE(stage->HasRoom());  // Nobody need make more.
+  EXPECT_FALSE(stage->HasWork());
+}
+
+TEST_F(InOrderStageTest, WhatComesBehindTheEndIsDropped) {
+  const auto stage = MakeTake();
+  stage->Accept(Item::Of(ops::Numbers(0, 5)));
+  stage->Accept(Item::Error(absl::DataLossError("nobody's row")));
+  RunAll(*stage);
+  stage->Accept(Item::Error(absl::DataLossError("nobody's either")));
+  stage->EndInput();
+  RunAll(*stage);
+  EXPECT_THAT(out_.values(), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_TRUE(out_.ended());
+  for (const Item& item : out_.items()) EXPECT_TRUE(item.status.ok());
 }
 
 TEST_F(InOrderStageTest, OneThreadAtATime) {

@@ -60,6 +60,20 @@ TEST(LaneReaderTest, GivesTheRowsOfItsLanes) {
   EXPECT_EQ(EventsOf({.plan = plan}).size(), 10U);
 }
 
+TEST(LaneReaderTest, ReadsNoFurtherThanSomebodyWants) {
+  const auto plan = PlanInLanes(
+      "%0 = range(stop=100000) %1 = take_while(%0, predicate={.value < 3})", 1000);
+  EXPECT_THAT(EventsOf({.plan = plan}), ElementsAre("0", "1", "2"));
+}
+
+TEST(LaneReaderTest, RowsBehindTheEndCannotBeWrong) {
+  const auto plan = PlanInLanes(
+      "%0 = range(stop=9) %1 = map(%0, function={value: .value + 0 // (.value - 5)}) "
+      "%2 = take(%1, count=4) %3 = batch(%2, size=3)",
+      9);
+  EXPECT_THAT(EventsOf({.plan = plan}), ElementsAre("0,1,2", "3"));
+}
+
 TEST(LaneReaderTest, RunsRowWiseOperators) {
   const auto plan = PlanInLanes(kRowWise, 4);
   EXPECT_THAT(EventsOf({.plan = plan}), ElementsAre("2", "4", "8", "10", "14", "16"));

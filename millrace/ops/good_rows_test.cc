@@ -57,6 +57,36 @@ std::vector<int64_t> ValuesOf(const Collector& out) {
   return values;
 }
 
+// What an operator makes of rows reaches `use` together with the rows it was made of.
+TEST(GoodRowsTest, UsesGoodRowsOneRunAfterAnother) {
+  LeavesOut left_out;
+  std::vector<std::string> used;
+  const auto use = [&](const core::Block& rows, const core::Block& made) {
+    EXPECT_TRUE(core::SameRows(rows, made));
+    used.push_back(base::StrCat(rows.Find("value")->As<int64_t>()[0], " and ",
+                                rows.rows() - 1,
+                                " more; left out before: ", left_out.reasons.size()));
+    return absl::OkStatus();
+  };
+  EXPECT_THAT(UseGoodRows<core::Block>(Numbers(0, 8), FailsOn({5}), use, left_out),
+              base::IsOk());
+  EXPECT_THAT(used, ElementsAre("0 and 3 more; left out before: 0",
+                                "4 and 0 more; left out before: 0",
+                                "6 and 1 more; left out before: 1"));
+  EXPECT_THAT(left_out.reasons, ElementsAre("bad 5"));
+}
+
+TEST(GoodRowsTest, WhatFailsInUseIsNoRowsFault) {
+  LeavesOut left_out;
+  const auto use = [](const core::Block&, const core::Block&) {
+    return absl::DataLossError("from behind");
+  };
+  EXPECT_EQ(
+      UseGoodRows<core::Block>(Numbers(0, 8), FailsOn({}), use, left_out).message(),
+      "from behind");
+  EXPECT_THAT(left_out.reasons, IsEmpty());
+}
+
 TEST(GoodRowsTest, WithoutABadRowTheBlockStaysWhole) {
   Collector out;
   ASSERT_THAT(EmitGoodRows(Numbers(0, 100), FailsOn({}), NoBadRows(), out),
