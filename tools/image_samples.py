@@ -1,9 +1,9 @@
 """Makes the sample images that the tests of millrace/kernels/image read.
 
 Pillow writes each sample and says what its pixels are, so that our decoders and our
-resize are compared with an implementation that is not ours. Beside x.jpg or x.png lies
-x.rgb: the pixels, three bytes each. What Pillow makes of resize.png in other sizes is
-in resize_METHOD_HEIGHTxWIDTH.rgb.
+resize are compared with an implementation that is not ours. Beside x.jpg, x.png or
+x.webp lies x.rgb: the pixels, three bytes each. What Pillow makes of resize.png in
+other sizes is in resize_METHOD_HEIGHTxWIDTH.rgb.
 
     .venv/bin/python tools/image_samples.py
 """
@@ -71,6 +71,16 @@ def save_pngs() -> None:
     save("png_profile.png", picture(SIZE), icc_profile=bytes(300))
 
 
+def save_webps() -> None:
+    """Write the kinds of WebP that Pillow can write, and one that is no one image."""
+    save("webp_lossy.webp", picture(SIZE), quality=80)
+    save("webp_lossless.webp", picture(SIZE), lossless=True)
+    save("webp_alpha.webp", picture(SIZE, "RGBA"), quality=80)
+    frames = [picture(SIZE, seed=3), picture(SIZE, seed=4)]
+    path = FOLDER / "webp_animation.webp"
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=100)
+
+
 def save_resized() -> None:
     """Write what Pillow's resize gives."""
     image = picture((41, 37), seed=2)
@@ -87,6 +97,7 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     save_jpegs()
     save_pngs()
+    save_webps()
     save_resized()
 
 

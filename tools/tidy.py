@@ -36,6 +36,7 @@ LIBRARIES = {
     "png.h": "kernels/image",
     "spdlog/": "base",
     "sha2.h": "base",  # libmd
+    "webp/": "kernels/image",
     "zconf.h": "codec",
     "zlib.h": "codec",
     "zstd.h": "codec",

@@ -29,15 +29,22 @@ TEST(CatalogTest, HoldsEveryKernelOfTheList) {
   EXPECT_THAT(
       names,
       testing::ElementsAre(
-          "absolute", "add", "all", "and", "any", "at", "byte_length", "cast",
-          "contains", "crop", "decode_image", "decode_region", "divide", "ends_with",
-          "equal", "flip_horizontal", "floor_divide", "greater", "greater_equal",
-          "image_size", "integers", "length", "less", "less_equal", "lower", "max",
-          "maximum", "mean", "min", "minimum", "modulo", "multiply", "negate", "normal",
-          "normalize", "not", "not_equal", "or", "random_crop_box",
-          "random_resized_crop", "reshape", "resize", "shape", "slice", "sqrt",
-          "starts_with", "subtract", "sum", "text_join", "text_slice", "to_chw",
-          "to_hwc", "to_text", "uniform", "where"));
+          "absolute", "add", "adjust_brightness", "adjust_contrast", "adjust_hue",
+          "adjust_saturation", "adjust_sharpness", "affine", "all", "and", "any", "at",
+          "auto_augment", "autocontrast", "byte_length", "cast", "center_crop",
+          "color_jitter", "contains", "crop", "decode_image", "decode_region", "divide",
+          "draw_cutmix", "draw_mixup", "encode_image", "ends_with", "equal", "equalize",
+          "flip_horizontal", "flip_vertical", "floor_divide", "gaussian_blur",
+          "grayscale", "greater", "greater_equal", "image_size", "integers", "invert",
+          "length", "less", "less_equal", "lower", "max", "maximum", "mean", "min",
+          "minimum", "mix_images", "mix_labels", "modulo", "multiply", "negate",
+          "normal", "normalize", "not", "not_equal", "or", "pad", "posterize",
+          "rand_augment", "random_affine", "random_crop", "random_crop_box",
+          "random_flip", "random_gaussian_blur", "random_grayscale",
+          "random_resized_crop", "random_rotation", "reshape", "resize", "rotate",
+          "shape", "slice", "solarize", "sqrt", "starts_with", "subtract", "sum",
+          "text_join", "text_slice", "to_chw", "to_hwc", "to_text",
+          "trivial_augment_wide", "uniform", "where"));
 }
 
 TEST(CatalogTest, HoldsWhatTheTextFormWritesBetweenOperands) {

@@ -41,6 +41,7 @@
 #include "millrace/ir/type.h"
 #include "millrace/ir/value.h"
 #include "millrace/kernels/call_kernel.h"
+#include "millrace/kernels/image/encode_webp.h"
 #include "millrace/kernels/image/samples_test.h"
 
 namespace millrace::kernels {
@@ -70,8 +71,13 @@ enum class Kind : uint8_t {
   kEncoded,  // The bytes of a small image, now and then spoilt.
   kImage,    // Of any type without texts, like the next of bytes.
   kByteImage,
-  kBox,  // Mostly inside of small images.
+  kColours,  // Of bytes or of float32.
+  kFactor,   // A number that is often from 0 to 1.
+  kBox,      // Mostly inside of small images.
   kImageSize,
+  kBatch,   // Of two small images.
+  kLabels,  // Of as many.
+  kDraw,    // How to mix them; now and then nonsense.
 };
 
 struct Example {
@@ -153,7 +159,91 @@ std::map<std::string, std::vector<Example>, std::less<>> ImageExamples() {
   };
 }
 
-std::map<std::string, std::vector<Example>, std::less<>> Examples() {
+std::map<std::string, std::vector<Example>, std::less<>> ChangedImageExamples() {
+  const std::vector<Example> adjust = {
+      {.operands = {Kind::kColours, Kind::kFactor}, .scalars = {1}}};
+  const std::vector<Example> bytes = {{.operands = {Kind::kByteImage}}};
+  const std::vector<Example> tone = {
+      {.operands = {Kind::kByteImage, Kind::kInteger}, .scalars = {1}}};
+  const ir::Arguments jitter = {
+      {"brightness", 0.8}, {"contrast", 0.8}, {"saturation", 0.8}, {"hue", 0.2}};
+  return {
+      {"flip_vertical", {{.operands = {Kind::kImage, Kind::kBool}, .scalars = {1}}}},
+      {"random_flip",
+       {{.operands = {Kind::kImage}},
+        {.operands = {Kind::kImage}, .arguments = {{"direction", "vertical"}}}}},
+      {"grayscale",
+       {{.operands = {Kind::kColours}},
+        {.operands = {Kind::kColours}, .arguments = {{"channels", 1}}}}},
+      {"adjust_brightness", adjust},
+      {"adjust_contrast", adjust},
+      {"adjust_saturation", adjust},
+      {"adjust_hue", adjust},
+      {"color_jitter", {{.operands = {Kind::kColours}, .arguments = jitter}}},
+      {"random_grayscale", {{.operands = {Kind::kColours}, .arguments = {{"p", 0.5}}}}},
+      {"gaussian_blur",
+       {{.operands = {Kind::kByteImage, Kind::kFactor},
+         .arguments = {{"kernel_size", 5}},
+         .scalars = {1}}}},
+      {"random_gaussian_blur",
+       {{.operands = {Kind::kByteImage}, .arguments = {{"kernel_size", 5}}}}},
+      {"invert", bytes},
+      {"autocontrast", bytes},
+      {"equalize", bytes},
+      {"posterize", tone},
+      {"solarize", tone},
+      {"adjust_sharpness", tone},
+      {"rand_augment", bytes},
+      {"trivial_augment_wide", bytes},
+      {"auto_augment", bytes},
+  };
+}
+
+std::map<std::string, std::vector<Example>, std::less<>> MixedImageExamples() {
+  std::vector<Example> formats;
+  for (const char* format : {"jpeg", "png", "webp"}) {
+    formats.push_back(
+        {.operands = {Kind::kByteImage}, .arguments = {{"format", format}}});
+  }
+  return {
+      {"encode_image", formats},
+      {"draw_mixup", {{.operands = {Kind::kBatch}}}},
+      {"draw_cutmix", {{.operands = {Kind::kBatch}}}},
+      {"mix_images", {{.operands = {Kind::kBatch, Kind::kDraw}}}},
+      {"mix_labels",
+       {{.operands = {Kind::kLabels, Kind::kDraw}, .arguments = {{"num_classes", 4}}}}},
+  };
+}
+
+std::map<std::string, std::vector<Example>, std::less<>> MovedImageExamples() {
+  const ir::Arguments around = {{"top", 1}, {"left", 2}, {"mode", "reflect"}};
+  const ir::Arguments size = {{"height", 3}, {"width", 4}};
+  ir::Arguments padded = size;
+  padded.Set("padding", 2);
+  return {
+      {"pad",
+       {{.operands = {Kind::kImage}, .arguments = {{"bottom", 2}, {"fill", 1}}},
+        {.operands = {Kind::kImage}, .arguments = around}}},
+      {"center_crop", {{.operands = {Kind::kImage}, .arguments = size}}},
+      {"random_crop", {{.operands = {Kind::kImage}, .arguments = padded}}},
+      {"rotate",
+       {{.operands = {Kind::kByteImage, Kind::kNumber}, .scalars = {1}},
+        {.operands = {Kind::kByteImage, Kind::kNumber},
+         .arguments = {{"expand", true}, {"method", "bilinear"}},
+         .scalars = {1}}}},
+      {"affine",
+       {{.operands = {Kind::kByteImage, Kind::kNumber, Kind::kNumber, Kind::kNumber,
+                      Kind::kFactor, Kind::kFactor, Kind::kFactor},
+         .scalars = {1, 2, 3, 4, 5, 6}}}},
+      {"random_rotation",
+       {{.operands = {Kind::kByteImage}, .arguments = {{"degrees", 90}}}}},
+      {"random_affine",
+       {{.operands = {Kind::kByteImage},
+         .arguments = {{"degrees", 90}, {"translate_x", 0.5}, {"scale_low", 0.5}}}}},
+  };
+}
+
+std::map<std::string, std::vector<Example>, std::less<>> ValueExamples() {
   const std::vector<Example> arithmetic = {{.operands = {Kind::kNumber, Kind::kNumber}},
                                            {.operands = {Kind::kBool, Kind::kNumber}}};
   const std::vector<Example> compare = {
@@ -164,7 +254,7 @@ std::map<std::string, std::vector<Example>, std::less<>> Examples() {
   const std::vector<Example> text = {{.operands = {Kind::kText}}};
   const std::vector<Example> texts = {{.operands = {Kind::kText, Kind::kText}}};
   const std::vector<Example> bools = {{.operands = {Kind::kBool, Kind::kBool}}};
-  std::map<std::string, std::vector<Example>, std::less<>> examples = {
+  return {
       {"add", arithmetic},
       {"subtract", arithmetic},
       {"multiply", arithmetic},
@@ -220,7 +310,14 @@ std::map<std::string, std::vector<Example>, std::less<>> Examples() {
       {"integers", DrawExamples(Kind::kInteger)},
       {"normal", DrawExamples(Kind::kNumber)},
   };
+}
+
+std::map<std::string, std::vector<Example>, std::less<>> Examples() {
+  auto examples = ValueExamples();
   examples.merge(ImageExamples());
+  examples.merge(ChangedImageExamples());
+  examples.merge(MovedImageExamples());
+  examples.merge(MixedImageExamples());
   return examples;
 }
 
@@ -247,8 +344,17 @@ std::vector<DType> TypesOf(Kind kind) {
         return !core::IsVariable(dtype);
       case Kind::kByteImage:
         return dtype == DType::kUint8;
+      case Kind::kColours:
+        return dtype == DType::kUint8 || dtype == DType::kFloat32;
+      case Kind::kFactor:
+        return dtype == DType::kFloat32 || dtype == DType::kFloat64;
+      case Kind::kBatch:
+        return dtype == DType::kUint8 || dtype == DType::kFloat32;
+      case Kind::kDraw:
+        return dtype == DType::kFloat64;
       case Kind::kBox:
       case Kind::kImageSize:
+      case Kind::kLabels:
         return dtype == DType::kInt64;
     }
     return false;
@@ -282,13 +388,19 @@ std::optional<Shape> OwnShape(Kind kind, Generator& random) {
       return Shape();
     case Kind::kImage:
     case Kind::kByteImage:
+    case Kind::kColours:
       return random.Integer(0, 30) == 0
                  ? Shape({0, 3, 3})
                  : Shape({random.Integer(1, 8), random.Integer(1, 8), 3});
     case Kind::kBox:
       return Shape({4});
     case Kind::kImageSize:
+    case Kind::kLabels:
       return Shape({2});
+    case Kind::kBatch:
+      return Shape({2, random.Integer(1, 4), random.Integer(1, 4), 3});
+    case Kind::kDraw:
+      return Shape({7});
     default:
       return std::nullopt;
   }
@@ -296,15 +408,21 @@ std::optional<Shape> OwnShape(Kind kind, Generator& random) {
 
 Tensor RandomEncoded(Generator& random) {
   const Picture picture = Draw({random.Integer(1, 12), random.Integer(1, 12)});
-  std::string bytes =
-      random.Integer(0, 4) == 0 ? EncodePng(picture) : EncodeJpeg(picture);
+  const int64_t format = random.Integer(0, 5);
+  std::string bytes = EncodeJpeg(picture);
+  if (format == 0) bytes = EncodePng(picture);
+  if (format == 1) bytes = *EncodeWebp(picture.view(), 80);
   if (random.Integer(0, 20) == 0) bytes.resize(bytes.size() / 2);
   return Tensor::Text(bytes, DType::kBytes);
 }
 
 Tensor RandomTensor(Kind kind, DType dtype, const Shape& shape, Generator& random) {
   if (kind == Kind::kEncoded) return RandomEncoded(random);
-  if (kind == Kind::kBox || kind == Kind::kImageSize) {
+  if (kind == Kind::kDraw) {
+    const std::vector<double> draw = {random.Uniform(-0.1, 1), 0, 0, 1, 1, 1, 0};
+    return Tensor::FromValues<double>(draw, shape);
+  }
+  if (kind == Kind::kBox || kind == Kind::kImageSize || kind == Kind::kLabels) {
     std::vector<int64_t> values(shape.Count());
     for (int64_t& value : values) value = random.Integer(0, 4);
     return Tensor::FromValues<int64_t>(values, shape);
@@ -325,6 +443,9 @@ Tensor RandomTensor(Kind kind, DType dtype, const Shape& shape, Generator& rando
       const auto place = std::floor(static_cast<float>(random.Integer(0, 9)) / 4);
       values[i] =
           kind == Kind::kPlace ? static_cast<T>(place) : RandomNumber<T>(random);
+      if (kind == Kind::kFactor && random.Integer(0, 12) > 0) {
+        values[i] = static_cast<T>(static_cast<float>(random.Uniform(0.01, 0.5)));
+      }
     }
     return Tensor::FromValues<T>(absl::MakeConstSpan(values.get(), count), shape);
   });

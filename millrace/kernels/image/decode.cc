@@ -12,6 +12,7 @@
 #include "millrace/base/status.h"
 #include "millrace/kernels/image/decode_jpeg.h"
 #include "millrace/kernels/image/decode_png.h"
+#include "millrace/kernels/image/decode_webp.h"
 #include "millrace/kernels/image/image.h"
 
 namespace millrace::kernels {
@@ -21,12 +22,19 @@ absl::Span<uint8_t> SpanOf(uint8_t* out, const ImageSize& size) {
   return absl::MakeSpan(out, static_cast<size_t>(size.pixels() * kColours));
 }
 
+// Of the formats that are decoded in one way only.
+absl::Status DecodeWhole(std::string_view bytes, absl::Span<uint8_t> out) {
+  return IsPng(bytes) ? DecodePng(bytes, out) : DecodeWebp(bytes, out);
+}
+
 }  // namespace
 
 absl::StatusOr<ImageSize> EncodedSize(std::string_view bytes) {
   if (IsJpeg(bytes)) return JpegSize(bytes);
   if (IsPng(bytes)) return PngSize(bytes);
-  return absl::InvalidArgumentError("the bytes begin neither as JPEG nor as PNG do");
+  if (IsWebp(bytes)) return WebpSize(bytes);
+  return absl::InvalidArgumentError(
+      "the bytes begin neither as JPEG nor as PNG nor as WebP do");
 }
 
 absl::StatusOr<ImageSize> DecodedSize(std::string_view bytes, int64_t scale) {
@@ -41,7 +49,7 @@ absl::StatusOr<ImageSize> DecodedSize(std::string_view bytes, int64_t scale) {
 absl::Status Decode(std::string_view bytes, int64_t scale, uint8_t* out) {
   const ImageSize size = TRY(DecodedSize(bytes, scale));
   if (IsJpeg(bytes)) return DecodeJpeg(bytes, scale, SpanOf(out, size));
-  return DecodePng(bytes, SpanOf(out, size));
+  return DecodeWhole(bytes, SpanOf(out, size));
 }
 
 absl::Status DecodeRegion(std::string_view bytes, const Box& box, uint8_t* out) {
@@ -50,7 +58,7 @@ absl::Status DecodeRegion(std::string_view bytes, const Box& box, uint8_t* out) 
   if (box.size().pixels() == 0) return absl::OkStatus();
   if (IsJpeg(bytes)) return DecodeJpegRegion(bytes, box, SpanOf(out, box.size()));
   std::vector<uint8_t> whole(static_cast<size_t>(size.pixels() * kColours));
-  TRY(DecodePng(bytes, absl::MakeSpan(whole)));
+  TRY(DecodeWhole(bytes, absl::MakeSpan(whole)));
   CopyPixels(PartOf(DenseView(whole.data(), size), box), out);
   return absl::OkStatus();
 }

@@ -1,5 +1,6 @@
 // Any encoded image to RGB: tells the formats apart by how the bytes begin. Pure; see
-// decode_jpeg.h and decode_png.h for what is accepted and what is an error.
+// decode_jpeg.h, decode_png.h and decode_webp.h for what is accepted and what is an
+// error.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ absl::StatusOr<ImageSize> DecodedSize(std::string_view bytes, int64_t scale);
 absl::Status Decode(std::string_view bytes, int64_t scale, uint8_t* out);
 
 // Decodes what lies in a box, which may be empty: what cutting it out of the whole
-// would give. An error when it does not lie inside. Of PNG the whole is decoded.
+// would give. An error when it does not lie inside. Of PNG and WebP the whole is
+// decoded.
 // Requires: `out` has room for the box.
 absl::Status DecodeRegion(std::string_view bytes, const Box& box, uint8_t* out);
 

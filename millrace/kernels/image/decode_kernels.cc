@@ -1,5 +1,5 @@
-// decode_image, decode_region and image_size: from the bytes of JPEG and PNG files to
-// RGB, and to what can be known without decoding.
+// decode_image, decode_region and image_size: from the bytes of JPEG, PNG and WebP
+// files to RGB, and to what can be known without decoding.
 
 #include <cstdint>
 #include <string>
@@ -36,7 +36,8 @@ using ir::KernelSchema;
 using ir::KernelTypes;
 using ir::ValueType;
 
-constexpr std::string_view kBytesDoc = "The bytes of one JPEG or PNG file per row.";
+constexpr std::string_view kBytesDoc =
+    "The bytes of one JPEG, PNG or WebP file per row.";
 
 ValueType Pictures() {
   return {.dtype = DType::kUint8,

@@ -71,8 +71,10 @@ TEST(DecodeKernelsTest, DecodeARegionAsCropWouldHaveIt) {
 TEST(DecodeKernelsTest, NameTheRowThatIsNoImage) {
   const std::string jpeg = EncodeJpeg(Draw({30, 41}));
   for (const std::string kernel : {"decode_image", "image_size"}) {
-    EXPECT_EQ(CallKernel(kernel, {Encoded({jpeg, "hello"})}).status().ToString(),
-              "DATA_LOSS: row 1: the bytes begin neither as JPEG nor as PNG do");
+    EXPECT_EQ(
+        CallKernel(kernel, {Encoded({jpeg, "hello"})}).status().ToString(),
+        "DATA_LOSS: row 1: the bytes begin neither as JPEG nor as PNG nor as WebP "
+        "do");
   }
   EXPECT_EQ(CallKernel("decode_image", {Encoded({jpeg, jpeg.substr(0, 600)})})
                 .status()

@@ -9,6 +9,7 @@
 
 #include "millrace/base/random.h"
 #include "millrace/base/status_matchers.h"
+#include "millrace/kernels/image/encode_webp.h"
 #include "millrace/kernels/image/image.h"
 #include "millrace/kernels/image/samples_test.h"
 
@@ -19,8 +20,9 @@ TEST(DecodeTest, TellsTheFormatsApart) {
   const Picture drawn = Draw({30, 40});
   EXPECT_EQ(*EncodedSize(EncodeJpeg(drawn)), drawn.size);
   EXPECT_EQ(*EncodedSize(EncodePng(drawn)), drawn.size);
+  EXPECT_EQ(*EncodedSize(*EncodeWebp(drawn.view(), 80)), drawn.size);
   EXPECT_EQ(EncodedSize("GIF89a").status().message(),
-            "the bytes begin neither as JPEG nor as PNG do");
+            "the bytes begin neither as JPEG nor as PNG nor as WebP do");
 }
 
 TEST(DecodeTest, DecodesPngWithoutLoss) {
@@ -37,11 +39,12 @@ TEST(DecodeTest, DecodesOnlyJpegSmaller) {
               testing::HasSubstr("only JPEG can be decoded smaller"));
 }
 
-TEST(DecodeTest, CutsRegionsOutOfBothFormats) {
+TEST(DecodeTest, CutsRegionsOutOfAllFormats) {
   base::Generator random(base::RandomKey(1, 0, 0), {});
   const Picture drawn = Draw({30, 40});
   for (const std::string& bytes :
-       {EncodeJpeg(drawn), EncodePng(drawn, PNG_COLOR_TYPE_RGB, 8, true)}) {
+       {EncodeJpeg(drawn), EncodePng(drawn, PNG_COLOR_TYPE_RGB, 8, true),
+        *EncodeWebp(drawn.view(), 80)}) {
     Picture whole = Blank(drawn.size);
     ASSERT_THAT(Decode(bytes, 1, whole.pixels.data()), base::IsOk());
     for (int i = 0; i < 50; ++i) {

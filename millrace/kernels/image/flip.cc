@@ -65,6 +65,14 @@ void FlipHorizontal(const PixelView& image, uint8_t* out) {
   }
 }
 
+void FlipVertical(const PixelView& image, uint8_t* out) {
+  const int64_t bytes = image.size.width * image.channels;
+  if (bytes == 0) return;
+  for (int64_t row = image.size.height - 1; row >= 0; --row, out += bytes) {
+    std::memcpy(out, image.Row(row), static_cast<size_t>(bytes));
+  }
+}
+
 }  // namespace millrace::kernels
 
 #endif  // HWY_ONCE

@@ -62,5 +62,20 @@ TEST(FlipTest, AcceptsNothing) {
   EXPECT_THAT(Flipped(Blank({5, 0}).view()).pixels, testing::IsEmpty());
 }
 
+TEST(FlipTest, MirrorsTopToBottomAnyPartOfAnImage) {
+  const Picture picture = Draw({7, 9});
+  const PixelView part =
+      PartOf(picture.view(), {.top = 1, .left = 2, .height = 4, .width = 5});
+  std::vector<uint8_t> out(60);
+  FlipVertical(part, out.data());
+  for (int64_t row = 0; row < 4; ++row) {
+    const std::vector<uint8_t> line(out.begin() + row * 15,
+                                    out.begin() + (row + 1) * 15);
+    EXPECT_EQ(line, std::vector<uint8_t>(part.Row(3 - row), part.Row(3 - row) + 15));
+  }
+  FlipVertical(Blank({0, 5}).view(), nullptr);
+  FlipVertical(Blank({5, 0}).view(), nullptr);
+}
+
 }  // namespace
 }  // namespace millrace::kernels

@@ -14,13 +14,22 @@
 #include "benchmark/benchmark.h"
 
 #include "millrace/base/check.h"
+#include "millrace/core/column.h"
+#include "millrace/ir/value.h"
+#include "millrace/kernels/image/augment.h"
+#include "millrace/kernels/image/blur.h"
+#include "millrace/kernels/image/colour.h"
 #include "millrace/kernels/image/decode_jpeg.h"
+#include "millrace/kernels/image/decode_webp.h"
+#include "millrace/kernels/image/encode_webp.h"
 #include "millrace/kernels/image/flip.h"
 #include "millrace/kernels/image/layout.h"
 #include "millrace/kernels/image/normalize.h"
+#include "millrace/kernels/image/random_rows_test.h"
 #include "millrace/kernels/image/resize.h"
 #include "millrace/kernels/image/resize_weights.h"
 #include "millrace/kernels/image/samples_test.h"
+#include "millrace/kernels/image/warp.h"
 
 namespace millrace::kernels {
 namespace {
@@ -164,6 +173,89 @@ void SplitPlanes(benchmark::State& state) {
 
 BENCHMARK(SplitPlanes)->Unit(benchmark::kMicrosecond);
 
+using ColourChange = void (*)(const Colours<uint8_t>&, double, uint8_t*);
+
+void ChangeColour(benchmark::State& state, ColourChange change, double by) {
+  const Picture picture = Draw(kResult);
+  Picture out = Blank(kResult);
+  for (auto _ : state) {
+    change({.first = picture.pixels.data(), .pixels = kResult.pixels()}, by,
+           out.pixels.data());
+    benchmark::DoNotOptimize(out.pixels.data());
+  }
+}
+
+#define BENCHMARK_COLOUR(name, change, by) \
+  BENCHMARK_CAPTURE(ChangeColour, name, change, by)->Unit(benchmark::kMicrosecond)
+
+BENCHMARK_COLOUR(brightness, AdjustBrightness, 1.3);
+BENCHMARK_COLOUR(contrast, AdjustContrast, 1.3);
+BENCHMARK_COLOUR(saturation, AdjustSaturation, 1.3);
+BENCHMARK_COLOUR(hue, AdjustHue, 0.1);
+
+void MakeGrey(benchmark::State& state) {
+  const Picture picture = Draw(kResult);
+  Picture out = Blank(kResult);
+  for (auto _ : state) {
+    ToGrey({.first = picture.pixels.data(), .pixels = kResult.pixels()}, kColours,
+           out.pixels.data());
+    benchmark::DoNotOptimize(out.pixels.data());
+  }
+}
+
+BENCHMARK(MakeGrey)->Unit(benchmark::kMicrosecond);
+
+// A kernel of 23 pixels, by a sigma in tenths.
+void BlurImage(benchmark::State& state) {
+  const Picture picture = Draw(kResult);
+  Picture out = Blank(kResult);
+  const double sigma = static_cast<double>(state.range(0)) / 10;
+  for (auto _ : state) {
+    Blur(picture.view(), BlurWeights(23, sigma), out.pixels.data());
+    benchmark::DoNotOptimize(out.pixels.data());
+  }
+}
+
+BENCHMARK(BlurImage)->Arg(5)->Arg(10)->Arg(20)->Arg(100)->Unit(benchmark::kMicrosecond);
+
+void TurnImage(benchmark::State& state) {
+  const Picture picture = Draw(kResult);
+  Picture out = Blank(kResult);
+  const WarpOptions options = {.bilinear = state.range(0) == 1, .fill = {0, 0, 0}};
+  for (auto _ : state) {
+    Warp(picture.view(), MapOf({.angle = 17}, kResult, kResult), options, kResult,
+         out.pixels.data());
+    benchmark::DoNotOptimize(out.pixels.data());
+  }
+  state.SetLabel(options.bilinear ? "bilinear" : "nearest");
+}
+
+BENCHMARK(TurnImage)->Arg(0)->Arg(1)->Unit(benchmark::kMicrosecond);
+
+// One operation of the augmentation policies, by its number.
+void AugmentImage(benchmark::State& state) {
+  const Picture picture = Draw(kResult);
+  Picture out = Blank(kResult);
+  const Augment augment = {static_cast<AugmentKind>(state.range(0)), 0.5};
+  for (auto _ : state) {
+    Apply(augment, picture.view(), {0, 0, 0}, out.pixels.data());
+    benchmark::DoNotOptimize(out.pixels.data());
+  }
+}
+
+BENCHMARK(AugmentImage)->DenseRange(0, 14)->Unit(benchmark::kMicrosecond);
+
+void DecodeWebpImage(benchmark::State& state) {
+  const std::string bytes = *EncodeWebp(Draw(kWhole).view(), 80);
+  Picture out = Blank(kWhole);
+  for (auto _ : state) {
+    CHECK(DecodeWebp(bytes, absl::MakeSpan(out.pixels)).ok());
+  }
+  state.SetLabel(std::to_string(bytes.size()) + " bytes");
+}
+
+BENCHMARK(DecodeWebpImage)->Unit(benchmark::kMicrosecond);
+
 // All that is done to a training image, cropping while decoding or after.
 void WholeChain(benchmark::State& state) {
   const bool region = state.range(0) == 1;
@@ -184,6 +276,31 @@ void WholeChain(benchmark::State& state) {
 }
 
 BENCHMARK(WholeChain)->Arg(1)->Arg(0)->Unit(benchmark::kMicrosecond);
+
+// What SimCLR does to a decoded image, by the kernels themselves, 64 rows at a time.
+void SimclrChain(benchmark::State& state) {
+  constexpr int64_t kRows = 64;
+  const core::Column images = Copies(Draw(kWhole), kRows);
+  const ir::Arguments crop = {
+      {"height", 224}, {"width", 224}, {"antialias", state.range(0) == 1}};
+  const ir::Arguments jitter = {{"brightness", 0.8},
+                                {"contrast", 0.8},
+                                {"saturation", 0.8},
+                                {"hue", 0.2},
+                                {"p", 0.8}};
+  for (auto _ : state) {
+    core::Column rows = *CallRandom("random_resized_crop", images, crop);
+    rows = *CallRandom("random_flip", rows);
+    rows = *CallRandom("color_jitter", rows, jitter);
+    rows = *CallRandom("random_grayscale", rows, {{"p", 0.2}});
+    rows = *CallRandom("random_gaussian_blur", rows, {{"kernel_size", 23}});
+    benchmark::DoNotOptimize(rows);
+  }
+  state.SetItemsProcessed(state.iterations() * kRows);
+  state.SetLabel(state.range(0) == 1 ? "antialias" : "without antialias");
+}
+
+BENCHMARK(SimclrChain)->Arg(1)->Arg(0)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace millrace::kernels

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -61,6 +62,11 @@ absl::StatusOr<std::array<int64_t, kCount>> IntsAt(const Operand& operand, int64
   return ints;
 }
 
+absl::Status WrongChannels(int64_t channels) {
+  return absl::InvalidArgumentError(
+      base::StrCat("needs an image of 3 channels, or 1, but the image has ", channels));
+}
+
 }  // namespace
 
 absl::Status CheckEncoded(const ValueType& type) {
@@ -85,6 +91,28 @@ absl::Status CheckByteImage(const ValueType& type) {
 absl::Status CheckInts(const ValueType& type, int64_t count, const char* what) {
   if (type.dtype == DType::kInt64 && CanBe(type, {count})) return absl::OkStatus();
   return Needs(what, {&type, 1});
+}
+
+absl::Status CheckColours(const ValueType& type) {
+  TRY(CheckImage(type));
+  if (type.dtype != DType::kUint8 && type.dtype != DType::kFloat32) {
+    return Needs("an image of uint8 or float32", {&type, 1},
+                 "cast first, as in cast(x, dtype=\"uint8\")");
+  }
+  const int64_t channels = type.shape.ranked() ? type.shape[2] : core::kUnknownSize;
+  const bool open = channels == core::kUnknownSize;
+  if (open || channels == 1 || channels == kColours) return absl::OkStatus();
+  return WrongChannels(channels);
+}
+
+absl::Status CheckNumber(const ValueType& type, const char* what) {
+  if (core::IsNumeric(type.dtype) && CanBe(type, Shape())) return absl::OkStatus();
+  return Needs(what, {&type, 1});
+}
+
+ValueType SameImage(const ValueType& image) {
+  const Shape open = {core::kUnknownSize, core::kUnknownSize, core::kUnknownSize};
+  return {.dtype = image.dtype, .shape = image.shape.ranked() ? image.shape : open};
 }
 
 Shape ImageShape(int64_t height, int64_t width, const ValueType& image) {
@@ -118,6 +146,22 @@ absl::StatusOr<Box> BoxAt(const Operand& operand, int64_t row) {
 absl::StatusOr<ImageSize> SizeAt(const Operand& operand, int64_t row) {
   const auto ints = TRY(IntsAt<2>(operand, row, "height and width"));
   return ImageSize{.height = ints[0], .width = ints[1]};
+}
+
+absl::StatusOr<double> NumberAt(const Operand& operand, int64_t row) {
+  const Tensor tensor = TRY(RowOf(operand, row));
+  if (!tensor.shape().is_scalar()) return WrongShape("one number", tensor.shape());
+  return core::VisitDType(tensor.dtype(), [&]<typename T>() {
+    const T value = tensor.As<T>()[0];
+    if constexpr (std::is_arithmetic_v<T>) return static_cast<double>(value);
+    return static_cast<double>(static_cast<float>(value));  // Of 16 bits.
+  });
+}
+
+absl::Status CheckColours(const ImageRow& image) {
+  const int64_t channels = image.channels();
+  if (channels == 1 || channels == kColours) return absl::OkStatus();
+  return WrongChannels(channels);
 }
 
 absl::StatusOr<bool> ConditionAt(const Operand& operand, int64_t row) {

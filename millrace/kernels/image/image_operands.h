@@ -31,6 +31,16 @@ absl::Status CheckByteImage(const ir::ValueType& type);
 // Checks that an operand can be `count` int64s: a box or a size.
 absl::Status CheckInts(const ir::ValueType& type, int64_t count, const char* what);
 
+// Checks that an operand can be an image of colours: uint8 or float32, and of three
+// channels, or one.
+absl::Status CheckColours(const ir::ValueType& type);
+
+// Checks that an operand can be one number.
+absl::Status CheckNumber(const ir::ValueType& type, const char* what);
+
+// The type of an image as large as another and of the same values.
+ir::ValueType SameImage(const ir::ValueType& image);
+
 // The shape of an image of which the channels are those of `image`, as far as known.
 core::Shape ImageShape(int64_t height, int64_t width, const ir::ValueType& image);
 
@@ -51,6 +61,13 @@ absl::StatusOr<ImageRow> ImageAt(const ir::Operand& operand, int64_t row);
 
 absl::StatusOr<Box> BoxAt(const ir::Operand& operand, int64_t row);
 absl::StatusOr<ImageSize> SizeAt(const ir::Operand& operand, int64_t row);
+
+// A number of any type, as a double.
+absl::StatusOr<double> NumberAt(const ir::Operand& operand, int64_t row);
+
+// Checks that a row is an image of three channels, or one.
+absl::Status CheckColours(const ImageRow& image);
+
 absl::StatusOr<bool> ConditionAt(const ir::Operand& operand, int64_t row);
 
 }  // namespace millrace::kernels

@@ -10,9 +10,11 @@
 #include "millrace/base/status_matchers.h"
 #include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
+#include "millrace/core/float16.h"
 #include "millrace/core/shape.h"
 #include "millrace/core/tensor.h"
 #include "millrace/ir/kernel.h"
+#include "millrace/ir/type.h"
 #include "millrace/kernels/call_kernel.h"
 #include "millrace/kernels/image/image.h"
 
@@ -67,6 +69,50 @@ TEST(ImageOperandsTest, AcceptsTypesThatCanBeRight) {
   EXPECT_FALSE(CheckByteImage({.dtype = DType::kInt8, .shape = unranked}).ok());
   EXPECT_EQ(ImageShape(1, 2, {.dtype = DType::kInt8, .shape = unranked}),
             core::Shape({1, 2, core::kUnknownSize}));
+}
+
+TEST(ImageOperandsTest, ReadsNumbersOfEveryType) {
+  EXPECT_EQ(*NumberAt(OneRow(Tensor::Scalar<uint8_t>(200)), 0), 200);
+  EXPECT_EQ(*NumberAt(OneRow(Tensor::Scalar<int64_t>(-5)), 0), -5);
+  EXPECT_EQ(*NumberAt(OneRow(Tensor::Scalar(0.5F)), 0), 0.5);
+  EXPECT_EQ(*NumberAt(OneRow(Tensor::Scalar(0.1)), 0), 0.1);
+  EXPECT_EQ(*NumberAt(OneRow(Tensor::Scalar(core::Float16(1.5F))), 0), 1.5);
+  EXPECT_EQ(NumberAt(OneRow(Tensor1<double>({1})), 0).status().message(),
+            "needs one number, not a value of shape [1]");
+}
+
+TEST(ImageOperandsTest, ColoursAreThreeChannelsOrOne) {
+  const auto check = [](DType dtype, const core::Shape& shape) {
+    return CheckColours(ir::ValueType{.dtype = dtype, .shape = shape}).ok();
+  };
+  EXPECT_TRUE(check(DType::kUint8, {2, 2, 3}));
+  EXPECT_TRUE(check(DType::kFloat32, {2, 2, 1}));
+  EXPECT_TRUE(check(DType::kUint8, {2, 2, core::kUnknownSize}));
+  EXPECT_TRUE(check(DType::kUint8, core::Shape::Unranked()));
+  EXPECT_FALSE(check(DType::kUint8, {2, 2, 2}));
+  EXPECT_FALSE(check(DType::kUint8, {2, 2}));
+  EXPECT_FALSE(check(DType::kFloat64, {2, 2, 3}));
+  const Tensor four = Tensor::FromValues<uint8_t>({1, 2, 3, 4}, {1, 1, 4});
+  EXPECT_FALSE(CheckColours(*ImageAt(OneRow(four), 0)).ok());
+}
+
+TEST(ImageOperandsTest, NumbersAreScalars) {
+  const auto check = [](DType dtype, const core::Shape& shape) {
+    return CheckNumber({.dtype = dtype, .shape = shape}, "x").ok();
+  };
+  EXPECT_TRUE(check(DType::kInt8, {}));
+  EXPECT_TRUE(check(DType::kFloat64, core::Shape::Unranked()));
+  EXPECT_FALSE(check(DType::kFloat64, {1}));
+  EXPECT_FALSE(check(DType::kBool, {}));
+  EXPECT_FALSE(check(DType::kString, {}));
+}
+
+TEST(ImageOperandsTest, AnImageOfTheSameTypeHasThreeAxes) {
+  const int64_t open = core::kUnknownSize;
+  EXPECT_EQ(SameImage({.dtype = DType::kInt8, .shape = core::Shape::Unranked()}).shape,
+            core::Shape({open, open, open}));
+  EXPECT_EQ(SameImage({.dtype = DType::kInt8, .shape = {4, open, 3}, .weak = true}),
+            (ir::ValueType{.dtype = DType::kInt8, .shape = {4, open, 3}}));
 }
 
 }  // namespace

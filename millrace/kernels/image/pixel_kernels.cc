@@ -1,16 +1,18 @@
-// flip_horizontal, normalize, to_chw and to_hwc: every pixel, somewhere else or as
-// something else.
+// flip_horizontal, flip_vertical, random_flip, normalize, to_chw and to_hwc: every
+// pixel, somewhere else or as something else.
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
+#include "millrace/base/check.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/core/column.h"
@@ -21,6 +23,7 @@
 #include "millrace/ir/type.h"
 #include "millrace/ir/value.h"
 #include "millrace/kernels/catalog.h"
+#include "millrace/kernels/image/chance.h"
 #include "millrace/kernels/image/flip.h"
 #include "millrace/kernels/image/image.h"
 #include "millrace/kernels/image/image_operands.h"
@@ -50,7 +53,7 @@ Shape Reordered(const Shape& shape, int first, int second, int third) {
   return {shape[first], shape[second], shape[third]};
 }
 
-// --- flip_horizontal ---
+// --- flip_horizontal, flip_vertical, random_flip ---
 
 absl::StatusOr<ValueType> InferFlip(const KernelTypes& types) {
   const ValueType& image = types.operands[0];
@@ -63,18 +66,45 @@ absl::StatusOr<ValueType> InferFlip(const KernelTypes& types) {
   return ValueType{.dtype = image.dtype, .shape = Reordered(image.shape, 0, 1, 2)};
 }
 
+template <void (*kWrite)(const PixelView&, uint8_t*)>
 absl::StatusOr<Column> RunFlip(const KernelCall& call) {
   return WriteRows(call, [&](int64_t row, ResultRows& out) -> absl::Status {
     const ImageRow image = TRY(ImageAt(call.operands[0], row));
     const bool flips = TRY(ConditionAt(call.operands[1], row));
-    auto* place = TRY(out.TakeAs<uint8_t>(image.tensor.shape()));
-    if (flips) {
-      FlipHorizontal(image.view, place);
-    } else {
-      CopyPixels(image.view, place);
-    }
+    (flips ? kWrite : CopyPixels)(image.view,
+                                  TRY(out.TakeAs<uint8_t>(image.tensor.shape())));
     return absl::OkStatus();
   });
+}
+
+absl::StatusOr<ValueType> InferRandomFlip(const KernelTypes& types) {
+  TRY(CheckImage(types.operands[0]));
+  TRY(CheckChance(types.arguments));
+  return SameImage(types.operands[0]);
+}
+
+absl::StatusOr<Column> RunRandomFlip(const KernelCall& call) {
+  CHECK(call.draws != nullptr);
+  const bool down = call.arguments["direction"].As<std::string>() == "vertical";
+  const auto flip = down ? FlipVertical : FlipHorizontal;
+  const double chance = ChanceOf(call.arguments);
+  return WriteRows(call, [&](int64_t row, ResultRows& out) -> absl::Status {
+    const ImageRow image = TRY(ImageAt(call.operands[0], row));
+    const bool flips = call.draws->For(row).Uniform() < chance;
+    (flips ? flip : CopyPixels)(image.view,
+                                TRY(out.TakeAs<uint8_t>(image.tensor.shape())));
+    return absl::OkStatus();
+  });
+}
+
+KernelSchema FlipSchema(std::string name, std::string doc) {
+  return {.name = std::move(name),
+          .doc = std::move(doc),
+          .operands = {{"image", "An image of height, width and channels."},
+                       {"condition",
+                        "A bool; uniform(0.0, 1.0) < 0.5 flips every other image."}},
+          .fails = Fails::kOnUnknownShapes,
+          .infer = InferFlip};
 }
 
 // --- normalize ---
@@ -179,14 +209,34 @@ absl::StatusOr<Column> RunToHwc(const KernelCall& call) {
 }  // namespace
 
 KernelSchema FlipHorizontalKernel() {
-  return {.name = "flip_horizontal",
-          .doc = "Mirrors an image left to right where a condition holds.",
-          .operands = {{"image", "An image of height, width and channels."},
-                       {"condition",
-                        "A bool; uniform(0.0, 1.0) < 0.5 flips every other image."}},
-          .fails = Fails::kOnUnknownShapes,
-          .infer = InferFlip,
-          .run = RunFlip};
+  KernelSchema schema = FlipSchema(
+      "flip_horizontal", "Mirrors an image left to right where a condition holds.");
+  schema.run = RunFlip<FlipHorizontal>;
+  return schema;
+}
+
+KernelSchema FlipVerticalKernel() {
+  KernelSchema schema = FlipSchema(
+      "flip_vertical", "Mirrors an image top to bottom where a condition holds.");
+  schema.run = RunFlip<FlipVertical>;
+  return schema;
+}
+
+KernelSchema RandomFlipKernel() {
+  return {
+      .name = "random_flip",
+      .doc = "Mirrors some images, drawn at random.",
+      .operands = {{"image", "An image of height, width and channels."}},
+      .arguments = {{.name = "direction",
+                     .type = ArgumentType::kText,
+                     .doc = "Left to right (horizontal) or top to bottom (vertical).",
+                     .default_value = "horizontal",
+                     .choices = {"horizontal", "vertical"}},
+                    ChanceArgument(0.5)},
+      .random = true,
+      .fails = Fails::kOnUnknownShapes,
+      .infer = InferRandomFlip,
+      .run = RunRandomFlip};
 }
 
 KernelSchema NormalizeKernel() {

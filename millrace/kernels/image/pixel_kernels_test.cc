@@ -12,6 +12,8 @@
 #include "millrace/ir/type.h"
 #include "millrace/ir/value.h"
 #include "millrace/kernels/call_kernel.h"
+#include "millrace/kernels/image/random_rows_test.h"
+#include "millrace/kernels/image/samples_test.h"
 
 namespace millrace::kernels {
 namespace {
@@ -49,6 +51,27 @@ TEST(PixelKernelsTest, FlipNeedsABool) {
           .status()
           .ToString(),
       testing::HasSubstr("needs one bool as condition, not int64"));
+}
+
+TEST(PixelKernelsTest, FlipTopToBottom) {
+  const Tensor image = Tensor::FromValues<int32_t>({1, 2, 3, 4}, {2, 2, 1});
+  const Column images = Column::OfTensors(DType::kInt32, {image, image});
+  EXPECT_EQ(Shown(CallKernel("flip_vertical",
+                             {Rows(images), Rows(ScalarRows<bool>({true, false}))})),
+            "int32[2, 2, 1] [3, 4, 1, 2]; int32[2, 2, 1] [1, 2, 3, 4]");
+}
+
+TEST(PixelKernelsTest, RandomFlipsAreOfTheDirectionAskedFor) {
+  const Picture picture = {.size = {2, 2}, .channels = 1, .pixels = {1, 2, 3, 4}};
+  const auto flipped = [&](const char* direction, std::initializer_list<uint8_t> to) {
+    const Column out = *CallRandom("random_flip", Copies(picture, 200),
+                                   {{"direction", direction}, {"p", 0.5}});
+    const int64_t count = CountOf(out, Tensor::FromValues<uint8_t>(to, {2, 2, 1}));
+    EXPECT_EQ(CountOf(out, TensorOf(picture)), 200 - count);
+    return static_cast<double>(count);
+  };
+  EXPECT_NEAR(flipped("horizontal", {2, 1, 4, 3}), 100, 30);
+  EXPECT_NEAR(flipped("vertical", {3, 4, 1, 2}), 100, 30);
 }
 
 TEST(PixelKernelsTest, NormalizeInEitherLayout) {
