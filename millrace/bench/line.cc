@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -34,6 +35,11 @@ std::string JsonOf(const Line& line) {
       line.at_most ? "true" : "false", line.reached() ? "true" : "false");
 }
 
+std::string_view Verdict(const Line& line) {
+  if (!line.measured()) return " n/a";
+  return line.reached() ? "    " : "MISS";
+}
+
 }  // namespace
 
 double Median(std::vector<double> values) {
@@ -57,10 +63,10 @@ std::string ToTable(const std::vector<Line>& lines) {
   std::string table = absl::StrFormat("  %-34s %10s %10s %7s %9s  %s\n", "workload",
                                       "ours", "limit", "ratio", "bar", "");
   for (const Line& line : lines) {
-    table += absl::StrFormat(
-        "  %-34s %10s %10s %7.3f %s %7.2f  %s %s; limit: %s\n", line.name,
-        Short(line.ours), Short(line.limit), line.ratio(), line.at_most ? "<" : ">",
-        line.bar, line.reached() ? "    " : "MISS", line.unit, line.limit_is);
+    table += absl::StrFormat("  %-34s %10s %10s %7.3f %s %7.2f  %s %s; limit: %s\n",
+                             line.name, Short(line.ours), Short(line.limit),
+                             line.ratio(), line.at_most ? "<" : ">", line.bar,
+                             Verdict(line), line.unit, line.limit_is);
   }
   return table;
 }

@@ -22,6 +22,9 @@ struct Line {
 
   double ratio() const { return limit > 0 ? ours / limit : 0; }
 
+  // What there is to compare with may not be installed.
+  bool measured() const { return limit > 0; }
+
   bool reached() const { return at_most ? ratio() <= bar : ratio() >= bar; }
 };
 

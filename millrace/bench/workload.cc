@@ -9,7 +9,8 @@ const std::vector<Workload>& Workloads() {
       {"engine", "small_rows", RunSmallRows}, {"engine", "images", RunImages},
       {"engine", "records", RunRecords},      {"engine", "shuffle", RunShuffle},
       {"engine", "memory", RunMemory},        {"engine", "meters", RunMeters},
-      {"engine", "scaling", RunScaling},      {"breadth", "pack", RunPack},
+      {"engine", "scaling", RunScaling},      {"breadth", "simclr", RunSimclr},
+      {"breadth", "pack", RunPack},
   };
   return workloads;
 }

@@ -49,6 +49,9 @@ absl::StatusOr<std::vector<Line>> RunScaling(const BenchOptions& options);
 // Rows of 1 MiB, a small budget, and a consumer that takes nothing.
 absl::StatusOr<std::vector<Line>> RunMemory(const BenchOptions& options);
 
+// The augmentations of SimCLR, on images in memory.
+absl::StatusOr<std::vector<Line>> RunSimclr(const BenchOptions& options);
+
 // Sequences of tokens, packed into rows of 2,048.
 absl::StatusOr<std::vector<Line>> RunPack(const BenchOptions& options);
 

@@ -555,7 +555,8 @@ class Dataset : public ops::DatasetBase {
   }
 
   // Puts rows in random order: the chunks of the whole data are permuted, and rows are
-  // mixed within a moving window.
+  // mixed within a moving window. Behind operators that go by the order of rows, such
+  // as take, chunks stay in theirs.
   Dataset Shuffle(const ShuffleOptions& options) const {
     return Dataset(Then("shuffle",
       {{"window", ops::ToValue(options.window)},
