@@ -10,7 +10,7 @@ find_package(ZLIB REQUIRED)
 
 millrace_layer(base                        LINKS spdlog::spdlog md
     THREADS bounded_queue clock log metrics mutex thread_cells)
-millrace_layer(codec    USES base          LINKS ZLIB::ZLIB zstd)
+millrace_layer(codec    USES base          LINKS ZLIB::ZLIB lz4 simdjson snappy zstd)
 millrace_layer(core     USES base          THREADS pool)
 millrace_layer(ir       USES core)
 millrace_layer(lanes    USES ir)

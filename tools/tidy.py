@@ -33,10 +33,13 @@ LIBRARIES = {
     "immintrin.h": "codec",  # The instructions of x86 processors.
     "jerror.h": "kernels/image",  # libjpeg-turbo
     "jpeglib.h": "kernels/image",  # libjpeg-turbo
+    "lz4frame.h": "codec",
     "png.h": "kernels/image",
     "spdlog/": "base",
     "sha2.h": "base",  # libmd
     "webp/": "kernels/image",
+    "simdjson.h": "codec",
+    "snappy.h": "codec",
     "zconf.h": "codec",
     "zlib.h": "codec",
     "zstd.h": "codec",

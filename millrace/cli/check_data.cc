@@ -30,12 +30,13 @@ struct Ending {
   storage::RowFormat format;
 };
 
-constexpr std::array<Ending, 5> kEndings = {{
+constexpr std::array<Ending, 6> kEndings = {{
     {".tar", storage::RowFormat::kTar},
     {".tgz", storage::RowFormat::kTar},
     {".tfrecord", storage::RowFormat::kTfrecord},
     {".tfrecords", storage::RowFormat::kTfrecord},
     {".txt", storage::RowFormat::kLines},
+    {".csv", storage::RowFormat::kCsv},
 }};
 
 // Writes down every bad row, and goes on.
@@ -59,6 +60,9 @@ std::string SourceText(const std::string& path, storage::RowFormat format) {
       return base::StrCat("%0 = read_tar(", paths, ", fields=[])");
     case storage::RowFormat::kTfrecord:
       return base::StrCat("%0 = read_tfrecord(", paths, ")");
+    case storage::RowFormat::kCsv:
+    case storage::RowFormat::kCsvWithoutHeader:
+      return base::StrCat("%0 = read_csv(", paths, ")");
     case storage::RowFormat::kLines:
       break;
   }
@@ -81,7 +85,7 @@ absl::Status ReadAll(const ops::Source& source, CheckedFile& checked) {
 
 absl::StatusOr<storage::RowFormat> FormatOf(const std::string& path) {
   std::string_view name = path;
-  for (const std::string_view packed : {".gz", ".zst"}) {
+  for (const std::string_view packed : {".gz", ".zst", ".lz4", ".sz"}) {
     if (name.ends_with(packed)) name.remove_suffix(packed.size());
   }
   for (const Ending& ending : kEndings) {
@@ -89,8 +93,8 @@ absl::StatusOr<storage::RowFormat> FormatOf(const std::string& path) {
   }
   return absl::InvalidArgumentError(
       base::StrCat("cannot tell the format of ", path,
-                   ": its name should end in .tar, .tgz, .tfrecord or .txt, or that "
-                   "and .gz or .zst"));
+                   ": its name should end in .tar, .tgz, .tfrecord, .csv or .txt, "
+                   "or that and .gz, .zst, .lz4 or .sz"));
 }
 
 absl::StatusOr<CheckedFile> CheckFile(const std::string& path) {

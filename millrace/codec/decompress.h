@@ -1,8 +1,9 @@
 // Decompression in pieces: bytes go in as they come, bytes come out as there is room,
 // so that neither a long file nor a short one that unfolds without end takes more
-// memory than its reader gives. Gzip (members one after another are one content) and
-// zstd (frames likewise). A decompressor is single-threaded; it costs what the library
-// does.
+// memory than its reader gives. Gzip (members one after another are one content), zstd
+// and lz4 (frames likewise) and snappy (chunks in frames, as its authors describe; one
+// cut off between two chunks cannot be told). A decompressor is single-threaded; it
+// costs what the library does.
 //
 //   std::unique_ptr<Decompressor> unfold = MakeDecompressor(Compression::kGzip);
 //   Progress done = TRY(unfold->Run(bytes, room));    // Until all was taken and
@@ -22,9 +23,9 @@
 
 namespace millrace::codec {
 
-enum class Compression : uint8_t { kNone, kGzip, kZstd };
+enum class Compression : uint8_t { kNone, kGzip, kZstd, kLz4, kSnappy };
 
-// Tells by a file's name: .gz, .tgz, .zst, .tzst, in any case of letters.
+// Tells by a file's name: .gz, .tgz, .zst, .tzst, .lz4, .sz, in any case of letters.
 Compression CompressionOfName(std::string_view path);
 
 // Tells by the first bytes: four are enough.

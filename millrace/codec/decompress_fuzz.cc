@@ -4,6 +4,7 @@
 
 #include "millrace/codec/decompress.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -57,7 +58,9 @@ Outcome Unfold(Compression compression, std::string_view bytes, size_t piece,
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using millrace::codec::Compression;
   if (size < 3) return 0;
-  const auto compression = data[0] % 2 == 0 ? Compression::kGzip : Compression::kZstd;
+  constexpr std::array kAll = {Compression::kGzip, Compression::kZstd,
+                               Compression::kLz4, Compression::kSnappy};
+  const Compression compression = kAll[data[0] % kAll.size()];
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 3, size - 3);
   const auto whole =
       millrace::codec::Unfold(compression, bytes, bytes.size() + 1, 1 << 16);

@@ -75,23 +75,33 @@ class SampleFiles {
     std::vector<std::string> records;
     std::string tar;
     std::string text;
+    std::string json;
+    std::string csv = "id,name\n";
     for (int row = 0; row < 300; ++row) {
       const std::string content = storage::Noise(row * 7919 % 400'000 / 100, row);
       records.push_back(content);
       tar += storage::TarMember(base::StrCat(row, ".jpg"), content);
       tar += storage::TarMember(base::StrCat(row, ".cls"), base::StrCat(row));
       text += base::StrCat("line ", row, "\n");
+      json +=
+          base::StrCat("{\"id\": ", row, ", \"m\": {\"tags\": [\"a", row, "\"]}}\n");
+      csv += base::StrCat(row, ",\"a, ", row, "\"\n");
       folder_.Write(base::StrCat("images/class", row % 3, "/", row, ".jpg"), content);
     }
     folder_.Write("rows.tar", tar + storage::TarEnd());
     folder_.Write("rows.tfrecord", storage::TfrecordOf(records));
     folder_.Write("rows.txt", text);
-    for (const char* name : {"rows.tar", "rows.tfrecord", "rows.txt"}) {
+    folder_.Write("rows.jsonl", json);
+    folder_.Write("rows.csv", csv);
+    for (const char* name :
+         {"rows.tar", "rows.tfrecord", "rows.txt", "rows.jsonl", "rows.csv"}) {
       std::filesystem::copy(folder_ / name, folder_ / base::StrCat("indexed-", name));
     }
     ops::AddIndex(folder_ / "indexed-rows.tar", storage::RowFormat::kTar);
     ops::AddIndex(folder_ / "indexed-rows.tfrecord", storage::RowFormat::kTfrecord);
     ops::AddIndex(folder_ / "indexed-rows.txt", storage::RowFormat::kLines);
+    ops::AddIndex(folder_ / "indexed-rows.jsonl", storage::RowFormat::kLines);
+    ops::AddIndex(folder_ / "indexed-rows.csv", storage::RowFormat::kCsv);
   }
 
   // Puts the folder's path in place of the $ in an example.
@@ -149,6 +159,11 @@ std::map<std::string, std::string> Examples() {
                     ", shapes=", ListOf(Rows().shapes), ")")},
       {"read_files", "read_files(paths=[\"$/images/*/*\"])"},
       {"read_images", "read_images(paths=[\"$/images\"])"},
+      {"random", "random(count=1000)"},
+      {"read", "read(paths=[\"$/*.csv\"])"},
+      {"read_csv", "read_csv(paths=[\"$/*.csv\"])"},
+      {"read_fixed", "read_fixed(paths=[\"$/rows.tar\"], record_bytes=512)"},
+      {"read_jsonl", "read_jsonl(paths=[\"$/*.jsonl\"])"},
       {"read_tar", "read_tar(paths=[\"$/*.tar\"], fields=[\"jpg\", \"cls\"])"},
       {"read_text", "read_text(paths=[\"$/*.txt\"])"},
       {"read_tfrecord", "read_tfrecord(paths=[\"$/*.tfrecord\"])"},

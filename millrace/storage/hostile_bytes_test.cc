@@ -35,6 +35,8 @@ std::vector<Sample> Samples() {
       TarMember("././@LongLink", std::string(120, 'n') + ".txt", 'L') +
       TarMember("n", "three") + TarEnd();
   return {{RowFormat::kLines, "one\ntwo\r\n\nfour and more\nlast"},
+          {RowFormat::kCsv, "a,b\n1,\"x\ny\"\"\"\r\n\n2,z\n3,\n4,5\" w"},
+          {RowFormat::kCsvWithoutHeader, "1,\"x\ny\"\n\"\",z\r\n\n\n4,w\n"},
           {RowFormat::kTfrecord, TfrecordOf({"one", "", Noise(100), "four"})},
           {RowFormat::kTar, tar}};
 }

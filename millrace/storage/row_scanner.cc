@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "millrace/base/check.h"
+#include "millrace/storage/csv.h"
 #include "millrace/storage/lines.h"
 #include "millrace/storage/tar.h"
 #include "millrace/storage/tfrecord.h"
@@ -18,6 +19,10 @@ std::string_view Name(RowFormat format) {
       return "tar";
     case RowFormat::kLines:
       return "lines";
+    case RowFormat::kCsv:
+      return "csv";
+    case RowFormat::kCsvWithoutHeader:
+      return "csv-rows";
   }
   return "";
 }
@@ -30,6 +35,10 @@ std::unique_ptr<RowScanner> MakeScanner(RowFormat format) {
       return std::make_unique<TarScanner>(TarOptions());
     case RowFormat::kLines:
       return std::make_unique<LineScanner>(LineOptions());
+    case RowFormat::kCsv:
+      return std::make_unique<CsvScanner>(CsvOptions());
+    case RowFormat::kCsvWithoutHeader:
+      return std::make_unique<CsvScanner>(CsvOptions{.header = false});
   }
   CHECK(false) << "no such format";
   return nullptr;

@@ -78,7 +78,7 @@ class RowScanner {
 };
 
 // The formats there are, by the names that indexes carry.
-enum class RowFormat : uint8_t { kTfrecord, kTar, kLines };
+enum class RowFormat : uint8_t { kTfrecord, kTar, kLines, kCsv, kCsvWithoutHeader };
 
 std::string_view Name(RowFormat format);
 

@@ -137,7 +137,7 @@ Found TarScanner::Damaged(std::string_view what) {
   return Broken(absl::DataLossError(base::StrCat(
       "tar has ", what, " at byte ", offset_,
       ": the file is damaged or cut off, or is no tar (or a compressed one "
-      "whose name does not end in .gz or .zst)")));
+      "whose name does not end in .gz, .zst, .lz4 or .sz)")));
 }
 
 Found TarScanner::Ended() {

@@ -52,7 +52,7 @@ Found TfrecordScanner::LookAtLength(std::string_view bytes, bool is_rest) {
     return Broken(absl::DataLossError(base::StrCat(
         "TFRecord has a corrupt length at byte ", offset_,
         ": the file is damaged, or is no TFRecord (or a compressed one whose name does "
-        "not end in .gz or .zst)")));
+        "not end in .gz, .zst, .lz4 or .sz)")));
   }
   row_.begin = offset_;
   const auto size = static_cast<int64_t>(length);

@@ -23,6 +23,7 @@
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/byte_feed.h"
 #include "millrace/ops/source/found_columns.h"
+#include "millrace/ops/source/parsed_rows.h"
 #include "millrace/ops/source/row_builder.h"
 #include "millrace/ops/source/stretch.h"
 #include "millrace/storage/row_scanner.h"
@@ -149,6 +150,14 @@ uint32_t FoundRows::CopyContent(int64_t place, int field, bool sums,
   return crc;
 }
 
+std::vector<int64_t> FoundRows::EndsOfSources() const {
+  std::vector<int64_t> ends(sources_.size());
+  for (const Piece& piece : pieces_) {
+    ends[piece.source] = std::max(ends[piece.source], piece.begin + piece.size);
+  }
+  return ends;
+}
+
 int64_t FoundRows::BytesOf(int field) const {
   int64_t bytes = 0;
   for (const Piece& piece : pieces_) bytes += piece.field == field ? piece.size : 0;
@@ -200,11 +209,18 @@ absl::Status GiveBlock(RowBuilder& builder, int64_t split, RowsSink& sink) {
 
 }  // namespace
 
+absl::Status WrongRow(const absl::Status& why, const FoundRows::Row& row,
+                      const RowsPlan& plan) {
+  return absl::Status(why.code(), base::StrCat(why.message(), ", in the row at byte ",
+                                               row.begin, "; file ", plan.path));
+}
+
 absl::Status GiveRows(const FoundRows& found, const RowsPlan& plan,
                       const SourceContext& context, RowsSink& sink) {
   for (const std::shared_ptr<Stretch>& content : found.Wanted()) {
     TRY(content->status());
   }
+  if (plan.make_parser) return GiveParsed(found, plan, context, sink);
   if (std::optional<core::Block> block = TRY(MakeByField(found, plan, context))) {
     return sink.Give(*std::move(block));
   }
@@ -218,10 +234,7 @@ absl::Status GiveRows(const FoundRows& found, const RowsPlan& plan,
     if (row.ok()) continue;
     if (!absl::IsDataLoss(row)) return row;  // There is no memory.
     TRY(GiveBlock(builder, plan.split, sink));
-    TRY(sink.LeaveOut(
-        {.why = absl::Status(
-             row.code(), base::StrCat(row.message(), ", in the row at byte ",
-                                      found.row(place).begin, "; file ", plan.path))}));
+    TRY(sink.LeaveOut({.why = WrongRow(row, found.row(place), plan)}));
   }
   TRY(GiveBlock(builder, plan.split, sink));
   return found.lost().ok() ? absl::OkStatus() : sink.LeaveOut({.why = found.lost()});

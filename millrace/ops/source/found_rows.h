@@ -25,6 +25,7 @@
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/byte_feed.h"
 #include "millrace/ops/source/row_builder.h"
+#include "millrace/ops/source/row_parser.h"
 #include "millrace/ops/source/stretch.h"
 #include "millrace/storage/row_scanner.h"
 
@@ -114,6 +115,9 @@ class FoundRows {
     return sources_.size() == 1 ? &sources_[0].buffer : nullptr;
   }
 
+  // Of each source, where the last piece found in it ends.
+  std::vector<int64_t> EndsOfSources() const;
+
   // Whether finding told anything wrong.
   bool any_wrong() const { return !whys_.empty() || !lost_.ok(); }
 
@@ -153,7 +157,13 @@ struct RowsPlan {
   core::Spec spec;       // The scanner's fields, in its order, then the key.
   bool has_key = false;  // The last field is the row's key.
   bool sums = false;     // Rows come with checksums of their content.
+  // Set where the scanner's one field is a text that these fields are parsed from.
+  MakeRowParser make_parser = {};
 };
+
+// What is wrong with a row, and where it stands.
+absl::Status WrongRow(const absl::Status& why, const FoundRows::Row& row,
+                      const RowsPlan& plan);
 
 // Copies rows into blocks, and checks them. Those that are wrong are told where they
 // stand between the others.

@@ -1,5 +1,6 @@
 #include "millrace/ops/source/scan_source.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,7 +20,9 @@
 #include "millrace/ops/source/index_writer.h"
 #include "millrace/ops/source/scan_reader.h"
 #include "millrace/storage/blob_store.h"
+#include "millrace/storage/fixed.h"
 #include "millrace/storage/row_index.h"
+#include "millrace/storage/row_scanner.h"
 
 namespace millrace::ops {
 
@@ -49,20 +52,37 @@ absl::StatusOr<lanes::Manifest> ScanSource::List() {
   CHECK(files_.empty()) << "a source is listed once";
   lanes::Manifest manifest;
   for (storage::BlobInfo& info : TRY(ListFiles(paths_, context_))) {
-    File file = {.info = std::move(info), .index = {}};
-    if (IsPlain(file.info)) {
+    File file = {.info = std::move(info), .index = {}, .fixed_rows = {}};
+    if (IsPlain(file.info) && format_.indexes) {
       file.index = TRY(storage::LoadIndex(context_.blobs, file.info, format_.format));
     }
-    std::optional<int64_t> rows;
-    if (file.index) rows = file.index->rows();
+    if (IsPlain(file.info) && format_.fixed) {
+      const int64_t rows = storage::CountFixed(file.info.bytes, *format_.fixed);
+      if (rows >= 0) file.fixed_rows = rows;
+    }
     manifest.splits.push_back({.name = file.info.path,
                                .bytes = base::Bytes(file.info.bytes),
                                .version = file.info.version,
-                               .rows = rows,
-                               .seekable = file.index.has_value()});
+                               .rows = file.rows(),
+                               .seekable = file.rows().has_value()});
     files_.push_back(std::move(file));
   }
   return manifest;
+}
+
+int64_t ScanSource::OffsetOf(const File& file, int64_t row) const {
+  if (file.index) {
+    const bool with_header = format_.begins_with_header && row == 0;
+    return with_header ? 0 : file.index->OffsetOf(row);
+  }
+  return format_.fixed->header_bytes + row * format_.fixed->record_bytes;
+}
+
+std::unique_ptr<storage::RowScanner> ScanSource::MakeScanner(const File& file,
+                                                             int64_t offset) const {
+  if (!file.fixed_rows) return format_.make_scanner(offset);
+  return std::make_unique<storage::FixedScanner>(storage::FixedOptions{
+      .offset = offset, .record_bytes = format_.fixed->record_bytes});
 }
 
 absl::StatusOr<std::unique_ptr<Reader>> ScanSource::Open(
@@ -74,22 +94,24 @@ absl::StatusOr<std::unique_ptr<Reader>> ScanSource::Open(
                             .split = rows.split,
                             .spec = format_.spec,
                             .has_key = format_.has_key,
-                            .sums = format_.sums},
+                            .sums = format_.sums,
+                            .make_parser = format_.make_parser},
                    .feed = {.begin = 0, .end = file.info.bytes},
                    .range = rows};
-  if (file.index) {
-    CHECK(rows.begin >= 0 && rows.end <= file.index->rows()) << file.info.path;
-    plan.feed.begin = file.index->OffsetOf(rows.begin);
-    plan.feed.end = file.index->OffsetOf(rows.end);
+  if (const std::optional<int64_t> count = file.rows()) {
+    CHECK(rows.begin >= 0 && rows.end <= *count) << file.info.path;
+    plan.feed.begin = OffsetOf(file, rows.begin);
+    plan.feed.end = std::max(plan.feed.begin, OffsetOf(file, rows.end));
     plan.row = rows.begin;
   }
   const bool is_whole = rows.begin == 0 && rows.end == lanes::kRowsMax;
-  if (context_.build_indexes && IsPlain(file.info) && is_whole && !file.index) {
+  const bool can_index = format_.indexes && IsPlain(file.info) && !file.index;
+  if (context_.build_indexes && can_index && is_whole) {
     plan.index =
         std::make_shared<IndexWriter>(context_.blobs, file.info, format_.format);
   }
-  auto scanner = format_.make_scanner(plan.feed.begin);
-  return std::make_unique<ScanReader>(plan, std::move(scanner), context_);
+  return std::make_unique<ScanReader>(plan, MakeScanner(file, plan.feed.begin),
+                                      context_);
 }
 
 }  // namespace millrace::ops

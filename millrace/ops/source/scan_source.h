@@ -16,7 +16,9 @@
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/ops/source.h"
+#include "millrace/ops/source/row_parser.h"
 #include "millrace/storage/blob_store.h"
+#include "millrace/storage/fixed.h"
 #include "millrace/storage/row_index.h"
 #include "millrace/storage/row_scanner.h"
 
@@ -24,9 +26,15 @@ namespace millrace::ops {
 
 struct ScanFormat {
   storage::RowFormat format = storage::RowFormat::kLines;
-  core::Spec spec;       // The scanner's fields, in its order, then the key.
-  bool has_key = false;  // The last field is the row's key.
-  bool sums = false;     // Rows come with checksums of their content.
+  core::Spec spec;                  // The scanner's fields, in its order, then the key.
+  bool has_key = false;             // The last field is the row's key.
+  bool sums = false;                // Rows come with checksums of their content.
+  bool indexes = true;              // An index of the format fits these files.
+  bool begins_with_header = false;  // It is looked at by who reads the first row.
+  // Set where rows have one length: they are then counted by a file's size.
+  std::optional<storage::FixedOptions> fixed = {};
+  // Set where the scanner's one field is a text that these fields are parsed from.
+  MakeRowParser make_parser = {};
   // Makes a scanner that begins with the row at this byte.
   std::function<std::unique_ptr<storage::RowScanner>(int64_t offset)> make_scanner;
 };
@@ -44,7 +52,16 @@ class ScanSource : public Source {
   struct File {
     storage::BlobInfo info;
     std::optional<storage::RowIndex> index;
+    std::optional<int64_t> fixed_rows;  // Where they have one length and fill the file.
+
+    std::optional<int64_t> rows() const {
+      return index ? std::optional<int64_t>(index->rows()) : fixed_rows;
+    }
   };
+
+  int64_t OffsetOf(const File& file, int64_t row) const;
+  std::unique_ptr<storage::RowScanner> MakeScanner(const File& file,
+                                                   int64_t offset) const;
 
   const std::vector<std::string> paths_;
   const ScanFormat format_;
