@@ -19,7 +19,10 @@ millrace_layer(rewrite  USES ir            TESTS_USE ops)
 millrace_layer(storage  USES lanes codec)
 millrace_layer(kernels  USES ir            LINKS JPEG::JPEG PNG::PNG webp hwy::hwy)
 millrace_layer(ops      USES storage kernels)
+millrace_layer(adapters/arrow USES ops      LINKS ${CMAKE_DL_LIBS})
 millrace_layer(exec     USES ops rewrite profile
     THREADS branches engine faulty_files pass_run)
 millrace_layer(bench    USES exec)
-millrace_layer(cli      USES bench         LINKS CLI11::CLI11)
+millrace_layer(cli      USES bench adapters/arrow LINKS CLI11::CLI11)
+
+millrace_arrow_module(adapters/arrow_module adapters/arrow)

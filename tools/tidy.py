@@ -29,11 +29,14 @@ COLUMNS_MAX = 88
 # test libraries are everywhere, and so are the C++ and POSIX headers.
 LIBRARIES = {
     "CLI/": "cli",
+    "arrow/": "adapters/arrow_module",
+    "dlfcn.h": "adapters/arrow",
     "hwy/": "kernels/image",
     "immintrin.h": "codec",  # The instructions of x86 processors.
     "jerror.h": "kernels/image",  # libjpeg-turbo
     "jpeglib.h": "kernels/image",  # libjpeg-turbo
     "lz4frame.h": "codec",
+    "parquet/": "adapters/arrow_module",
     "png.h": "kernels/image",
     "spdlog/": "base",
     "sha2.h": "base",  # libmd

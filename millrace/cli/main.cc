@@ -9,8 +9,10 @@
 #include "absl/status/status.h"
 #include <CLI/CLI.hpp>
 
+#include "millrace/adapters/arrow/operators.h"
 #include "millrace/base/text.h"
 #include "millrace/cli/verb.h"
+#include "millrace/ops/library.h"
 
 namespace millrace::cli {
 
@@ -47,6 +49,7 @@ std::string UnknownVerb(const std::vector<Verb>& verbs, std::string_view given) 
 }
 
 int Main(int argc, char** argv) {
+  ops::ExtendDefaultLibrary(arrow::AddOperators);
   CLI::App app(
       "Millrace feeds accelerators: input pipelines for training, defined once.",
       "millrace");

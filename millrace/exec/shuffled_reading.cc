@@ -18,11 +18,13 @@
 namespace millrace::exec {
 namespace {
 
-// Smaller rows are better shuffled in memory.
+// Smaller rows are better shuffled in memory, and so are those that are read together.
 constexpr int64_t kRowBytesLeast = 4096;
 
 bool WorthReadingAlone(const lanes::Manifest& manifest) {
-  return lanes::AllSeekable(manifest) && manifest.total_rows() > 0 &&
+  const bool alone = std::ranges::all_of(
+      manifest.splits, [](const lanes::Split& split) { return split.grain <= 1; });
+  return alone && lanes::AllSeekable(manifest) && manifest.total_rows() > 0 &&
          manifest.total_bytes().count() / manifest.total_rows() >= kRowBytesLeast;
 }
 

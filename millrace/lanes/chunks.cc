@@ -18,8 +18,12 @@ int64_t DivideUp(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 int64_t RunOf(const Split& split, const ChunkRule& rule) {
   if (!split.seekable) return *split.rows;
   const int64_t row_bytes = DivideUp(split.bytes.count(), *split.rows);
-  if (row_bytes == 0) return rule.rows;
-  return std::clamp<int64_t>(rule.bytes.count() / row_bytes, 1, rule.rows);
+  const int64_t run =
+      row_bytes == 0
+          ? rule.rows
+          : std::clamp<int64_t>(rule.bytes.count() / row_bytes, 1, rule.rows);
+  if (split.grain == 0) return run;
+  return std::max(run / split.grain, int64_t{1}) * split.grain;
 }
 
 int64_t CountChunks(const Manifest& manifest, const ChunkRule& rule) {

@@ -43,7 +43,8 @@ ChunkRule ChooseChunkRule(const Manifest& manifest);
 class ChunkTable {
  public:
   // Chunks a source by a rule. A split without random access is one chunk, however
-  // long; a split without rows is none. Where not all splits are counted each is one
+  // long; chunks of one with a grain are whole grains, one at least; a split without
+  // rows is none. Where not all splits are counted each is one
   // chunk, which ends at kRowsMax if its rows are not known. Requires: Check found
   // nothing, and both limits of the rule are at least 1.
   ChunkTable(const Manifest& manifest, const ChunkRule& rule);

@@ -92,6 +92,21 @@ TEST(ChunksTest, KeepsASplitWithoutRandomAccessWhole) {
   EXPECT_FALSE(table.Divisible(table.Rows(0)));
 }
 
+TEST(ChunksTest, KeepsGrainsWhole) {
+  Split split = MakeSplit("a", 0, 5000);
+  split.grain = 300;  // Three fit into a chunk, ...
+  EXPECT_EQ(ChunkTable({{split}}, {}).Rows(0), (RowRange{0, 0, 900}));
+  EXPECT_EQ(ChunkTable({{split}}, {}).chunks(), 6);
+  split.grain = 2000;  // ... or one is more than a chunk, ...
+  EXPECT_EQ(AllChunks(ChunkTable({{split}}, {})),
+            (std::vector<RowRange>{{0, 0, 2000}, {0, 2000, 4000}, {0, 4000, 5000}}));
+  split.bytes = Bytes(5000 * kMiB);  // ... also by its bytes, ...
+  EXPECT_EQ(ChunkTable({{split}}, {}).chunks(), 3);
+  split.grain = 9000;  // ... or than the split.
+  EXPECT_EQ(AllChunks(ChunkTable({{split}}, {})),
+            (std::vector<RowRange>{{0, 0, 5000}}));
+}
+
 TEST(ChunksTest, NumbersChunksThroughAllSplits) {
   const ChunkTable table({{MakeSplit("a", 0, 1500), MakeSplit("none", 0, 0),
                            MakeSplit("b.gz", 0, 5, false), MakeSplit("c", 0, 1025)}},

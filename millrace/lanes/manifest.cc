@@ -39,6 +39,9 @@ absl::Status CheckSplit(const Split& split, int64_t index) {
   if (rows < 0 || rows > kRowsMax) {
     return Wrong(split, index, base::StrCat("absurd count of ", rows, " rows"));
   }
+  if (split.grain < 0 || split.grain > kRowsMax) {
+    return Wrong(split, index, base::StrCat("absurd grain of ", split.grain, " rows"));
+  }
   return absl::OkStatus();
 }
 
@@ -119,7 +122,9 @@ base::Sha256 ContentHash(const Manifest& manifest) {
     UpdateText(hasher, split.name);
     hasher.UpdateNumber(split.bytes.count());
     hasher.UpdateNumber(split.rows ? 1 : 0).UpdateNumber(split.rows.value_or(0));
-    hasher.UpdateNumber(split.seekable ? 1 : 0);
+    // A split without a grain is hashed as before there were any.
+    hasher.UpdateNumber(static_cast<uint64_t>(split.grain) * 2 +
+                        (split.seekable ? 1 : 0));
   }
   return hasher.Finish();
 }

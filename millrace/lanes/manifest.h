@@ -30,6 +30,7 @@ struct Split {
   std::string version;          // etag or modification time, as text.
   std::optional<int64_t> rows;  // Where an index or the format tells.
   bool seekable = false;        // Reading can begin at any row.
+  int64_t grain = 0;            // But so many are best read together; 0: no matter.
 
   bool operator==(const Split&) const = default;
 };
@@ -59,7 +60,7 @@ Manifest WithoutCounts(Manifest manifest);
 // Finds absurd counts, sizes and names; the error names the split.
 absl::Status Check(const Manifest& manifest, int64_t splits_max = kSplitsMax);
 
-// Names the content: names, sizes, rows and seekability of the splits, in order.
+// Names the content: names, sizes, rows, seekability and grain of the splits, in order.
 // Versions are left out, since another modification time alone is only a warning.
 base::Sha256 ContentHash(const Manifest& manifest);
 

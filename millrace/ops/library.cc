@@ -1,5 +1,6 @@
 #include "millrace/ops/library.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -71,9 +72,38 @@ std::vector<Step> Library::StepsOf(const ir::Pipeline& node) const {
   return found->second.steps(node.arguments());
 }
 
-const Library& DefaultLibrary() {
-  static const Library& library = *new Library(Library::BuiltIn());  // Never destroyed.
+namespace {
+
+// What the default library is made of, until it is made.
+struct Extensions {
+  std::vector<void (*)(Library&)> adders;
+  bool used = false;
+};
+
+Extensions& DefaultExtensions() {
+  static Extensions& extensions = *new Extensions;  // Never destroyed.
+  return extensions;
+}
+
+Library MakeDefault() {
+  Library library = Library::BuiltIn();
+  DefaultExtensions().used = true;
+  for (auto* const add : DefaultExtensions().adders) add(library);
   return library;
+}
+
+}  // namespace
+
+const Library& DefaultLibrary() {
+  static const Library& library = *new Library(MakeDefault());  // Never destroyed.
+  return library;
+}
+
+void ExtendDefaultLibrary(void (*add)(Library&)) {
+  std::vector<void (*)(Library&)>& adders = DefaultExtensions().adders;
+  if (std::ranges::count(adders, add) > 0) return;
+  CHECK(!DefaultExtensions().used) << "the default library is already in use";
+  adders.push_back(add);
 }
 
 }  // namespace millrace::ops

@@ -45,7 +45,11 @@ class Library {
   std::map<std::string, OperatorDef> defs_;
 };
 
-// The built-in library of this process.
+// The library of this process: all that is built in, and what adapters added.
 const Library& DefaultLibrary();
+
+// Has an adapter's operators added to it, once each. Call it as the program starts, on
+// one thread. Requires: nobody has used the default library yet.
+void ExtendDefaultLibrary(void (*add)(Library&));
 
 }  // namespace millrace::ops

@@ -1,0 +1,36 @@
+// An Arrow IPC file, as a file or as a stream: its parts are its record batches. To the
+// decoder each is a stream of its own: the schema, the dictionaries, one batch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+#include "millrace/adapters/arrow/columnar_file.h"
+#include "millrace/adapters/arrow/interface.h"
+#include "millrace/adapters/arrow/messages.h"
+#include "millrace/storage/blob_store.h"
+
+namespace millrace::arrow {
+
+class MessagesFile final : public ColumnarFile {
+ public:
+  static absl::StatusOr<std::shared_ptr<const ColumnarFile>> Open(
+      const storage::Blob& blob, const MillraceArrowFunctions* module);
+
+  double RowBytes(int64_t part, absl::Span<const int64_t> fields) const override;
+  absl::StatusOr<std::vector<Needed>> NeededFor(
+      int64_t part, absl::Span<const int64_t> fields) const override;
+
+ private:
+  using ColumnarFile::ColumnarFile;
+
+  int64_t GroupOf(int64_t /*part*/) const override { return 0; }
+
+  Messages messages_;  // Of the batches, those that have rows.
+};
+
+}  // namespace millrace::arrow
