@@ -18,18 +18,16 @@ namespace millrace::bench {
 absl::StatusOr<std::vector<Line>> BesidePeer(const BenchOptions& options,
                                              const PeerCall& call, Measure ours,
                                              Line line) {
-  TRY(ours().status());  // What is slow once does not count.
   const absl::StatusOr<std::unique_ptr<Peer>> peer =
       Peer::Start(options, call.program, call.arguments);
   if (absl::IsNotFound(peer.status())) {
-    std::vector<double> rates;
-    for (int i = 0; i < options.repeats; ++i) rates.push_back(TRY(ours()));
-    line.ours = Median(rates);
+    if (!call.makes_data) line.ours = TRY(MedianOf(options.repeats, ours));
     line.limit_is =
         base::StrCat("not measured: ", base::ToStd(peer.status().message()));
     return std::vector<Line>{std::move(line)};
   }
   TRY(peer.status());
+  TRY(ours().status());  // What is slow once does not count.
   const Medians medians =
       TRY(Compare(options.repeats, ours, [&] { return (*peer)->Rate(); }));
   line.ours = medians.ours;

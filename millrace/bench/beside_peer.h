@@ -14,6 +14,7 @@ namespace millrace::bench {
 struct PeerCall {
   std::string program;  // Of those below peers/.
   std::vector<std::string> arguments;
+  bool makes_data = false;  // Without it there is nothing to measure.
 };
 
 // Gives the line with both medians. Where the other system is not installed the line

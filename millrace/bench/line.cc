@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -47,6 +48,13 @@ double Median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);
   return *middle;
+}
+
+absl::StatusOr<double> MedianOf(int repeats, Measure measure) {
+  TRY(measure().status());
+  std::vector<double> values;
+  for (int i = 0; i < repeats; ++i) values.push_back(TRY(measure()));
+  return Median(std::move(values));
 }
 
 absl::StatusOr<Medians> Compare(int repeats, Measure ours, Measure limit) {

@@ -38,6 +38,9 @@ using Measure = absl::FunctionRef<absl::StatusOr<double>()>;
 
 absl::StatusOr<Medians> Compare(int repeats, Measure ours, Measure limit);
 
+// The median of one thing alone, after a run that does not count.
+absl::StatusOr<double> MedianOf(int repeats, Measure measure);
+
 // The median; 0 of nothing.
 double Median(std::vector<double> values);
 

@@ -71,4 +71,18 @@ absl::StatusOr<std::string> MakeTar(const std::string& folder, int64_t rows,
   return path;
 }
 
+absl::StatusOr<TextFile> MakeTextFile(const std::string& path, std::string_view head,
+                                      int64_t rows,
+                                      absl::FunctionRef<std::string(int64_t)> row) {
+  if (!IsThere(path)) {
+    const std::unique_ptr<storage::BlobWriter> file =
+        TRY(storage::ProcessFiles().Create(path));
+    TRY(file->Append(head));
+    for (int64_t i = 0; i < rows; ++i) TRY(file->Append(row(i)));
+    TRY(file->Publish());
+  }
+  const storage::BlobInfo info = TRY(storage::ProcessFiles().Find(path));
+  return TextFile{path, info.bytes};
+}
+
 }  // namespace millrace::bench

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 
 namespace millrace::bench {
@@ -13,5 +15,16 @@ absl::StatusOr<std::string> MakeTfrecord(const std::string& folder, int64_t rows
                                          int64_t row_bytes);
 absl::StatusOr<std::string> MakeTar(const std::string& folder, int64_t rows,
                                     int64_t row_bytes);
+
+// A file of rows of text, and how long it is.
+struct TextFile {
+  std::string path;
+  int64_t bytes = 0;
+};
+
+// Writes `head`, then so many rows as `row` gives them, each with its line feed.
+absl::StatusOr<TextFile> MakeTextFile(const std::string& path, std::string_view head,
+                                      int64_t rows,
+                                      absl::FunctionRef<std::string(int64_t)> row);
 
 }  // namespace millrace::bench

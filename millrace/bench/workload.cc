@@ -9,8 +9,9 @@ const std::vector<Workload>& Workloads() {
       {"engine", "small_rows", RunSmallRows}, {"engine", "images", RunImages},
       {"engine", "records", RunRecords},      {"engine", "shuffle", RunShuffle},
       {"engine", "memory", RunMemory},        {"engine", "meters", RunMeters},
-      {"engine", "scaling", RunScaling},      {"breadth", "simclr", RunSimclr},
-      {"breadth", "pack", RunPack},
+      {"engine", "scaling", RunScaling},      {"breadth", "parquet", RunParquet},
+      {"breadth", "jsonl", RunJsonl},         {"breadth", "csv", RunCsv},
+      {"breadth", "simclr", RunSimclr},       {"breadth", "pack", RunPack},
   };
   return workloads;
 }

@@ -49,6 +49,11 @@ absl::StatusOr<std::vector<Line>> RunScaling(const BenchOptions& options);
 // Rows of 1 MiB, a small budget, and a consumer that takes nothing.
 absl::StatusOr<std::vector<Line>> RunMemory(const BenchOptions& options);
 
+// Rows of JSON and of CSV, a Parquet file: into batches of their fields.
+absl::StatusOr<std::vector<Line>> RunJsonl(const BenchOptions& options);
+absl::StatusOr<std::vector<Line>> RunCsv(const BenchOptions& options);
+absl::StatusOr<std::vector<Line>> RunParquet(const BenchOptions& options);
+
 // The augmentations of SimCLR, on images in memory.
 absl::StatusOr<std::vector<Line>> RunSimclr(const BenchOptions& options);
 

@@ -1,5 +1,5 @@
-// Small pipelines and the rows that come out of them, as text: `testdata/*.golden`. Each
-// is run plainly, rewritten, and by the engine; all three must agree.
+// Small pipelines and the rows that come out of them, as text: `testdata/*.golden`.
+// Each is run plainly, rewritten, and by the engine; all three must agree.
 
 #include <cstdint>
 #include <filesystem>

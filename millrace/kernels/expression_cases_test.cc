@@ -54,16 +54,15 @@ core::Block Rows() {
     return Tensor::FromValues<uint8_t>(pixels, {2, 2, 3});
   };
   std::vector<core::RowId> ids = {{0, 0}, {0, 1}, {0, 2}};
-  return core::Block(3, core::FieldNames{"i", "f", "b", "t", "d", "l", "w", "p"},
-                     {ScalarRows<int64_t>({0, -3, 70}),
-                      ScalarRows<double>({0.5, -2.25, 1e9}),
-                      ScalarRows<bool>({true, false, true}),
-                      TextRows({"Hello, World", "", "42"}),
-                      TextRows({"2024-02-29", "1999-12-31", "soon"}),
-                      column(DType::kInt64, {list({3, 1, 2}), list({}), list({5, 5})}),
-                      column(DType::kString,
-                             {words({"a", "bc"}), words({}), words({"d"})}),
-                      column(DType::kUint8, {image(0), image(5), image(35)})})
+  return core::Block(
+             3, core::FieldNames{"i", "f", "b", "t", "d", "l", "w", "p"},
+             {ScalarRows<int64_t>({0, -3, 70}), ScalarRows<double>({0.5, -2.25, 1e9}),
+              ScalarRows<bool>({true, false, true}),
+              TextRows({"Hello, World", "", "42"}),
+              TextRows({"2024-02-29", "1999-12-31", "soon"}),
+              column(DType::kInt64, {list({3, 1, 2}), list({}), list({5, 5})}),
+              column(DType::kString, {words({"a", "bc"}), words({}), words({"d"})}),
+              column(DType::kUint8, {image(0), image(5), image(35)})})
       .WithIds(*core::IdColumn(ids, core::HeapPool()));
 }
 
@@ -87,7 +86,8 @@ std::string ShownRow(const ir::Expression& expression, const core::Block& row) {
   const absl::StatusOr<Tensor> tensor = value->Row(0);
   if (!tensor.ok()) return "(ragged)";
   const std::string text = tensor->ToString();
-  return text.substr(text.find(' ') + 1);
+  const size_t shaped = text.find("] [");
+  return text.substr(shaped == std::string::npos ? text.find(' ') + 1 : shaped + 2);
 }
 
 std::string ShownLine(const std::string& line) {

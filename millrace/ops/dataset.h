@@ -189,6 +189,13 @@ struct RaggedBatchOptions {
   bool drop_remainder = false;
 };
 
+struct RandomOptions {
+  // What the numbers are drawn from. Left out, the job's seed.
+  std::optional<int64_t> seed = {};
+  // How many there are. Left out, 1,073,741,824.
+  std::optional<int64_t> count = {};
+};
+
 struct RangeOptions {
   // The first number.
   int64_t start = 0;
@@ -198,16 +205,76 @@ struct RangeOptions {
   int64_t step = 1;
 };
 
+struct ReadOptions {
+  // The files: paths or patterns such as train-{000..127}.tar, *.tar, data/**/*.txt.
+  // They are read sorted by name. Must be given.
+  std::vector<std::string> paths = {};
+  // Of JSON and CSV, the fields to read and their types, as in "{id: int64, name:
+  // string}". Left out, it is told by the first 1,000 rows.
+  std::optional<std::string> fields = {};
+  // Of CSV, the names of all columns, in order. Left out, it is told by the header of
+  // the first file.
+  std::vector<std::string> columns = {};
+};
+
+struct ReadCsvOptions {
+  // The files: paths or patterns such as train-{000..127}.tar, *.tar, data/**/*.txt.
+  // They are read sorted by name. Must be given.
+  std::vector<std::string> paths = {};
+  // The columns to read and their types, as in "{id: int64, name: string}". Left out,
+  // it is told by the first 1,000 rows.
+  std::optional<std::string> fields = {};
+  // The names of all columns, in order. Left out, it is told by the header of the first
+  // file; without a header they are column0, column1, ...
+  std::vector<std::string> columns = {};
+  // Of the fields, those to read. Left out, all.
+  std::vector<std::string> select = {};
+  // Files begin with the names of their columns.
+  bool header = true;
+  // What stands between cells.
+  std::string separator = ",";
+  // What stands around cells that hold separators or ends of lines; empty where nothing
+  // does.
+  std::string quote = "\"";
+  // What becomes of a value that is not there: "error", its row is wrong, or "default",
+  // it is 0, of floats NaN, of texts empty, of arrays without items.
+  std::string missing = "error";
+};
+
 struct ReadFilesOptions {
   // The files: paths or patterns such as train-{000..127}.tar, *.tar, data/**/*.txt.
   // They are read sorted by name. Must be given.
   std::vector<std::string> paths = {};
 };
 
+struct ReadFixedOptions {
+  // The files: paths or patterns such as train-{000..127}.tar, *.tar, data/**/*.txt.
+  // They are read sorted by name. Must be given.
+  std::vector<std::string> paths = {};
+  // The bytes of a row. Must be given.
+  int64_t record_bytes = {};
+  // Bytes at the beginning of each file that are no row.
+  int64_t header_bytes = 0;
+  // Bytes at the end of each file that are no row.
+  int64_t footer_bytes = 0;
+};
+
 struct ReadImagesOptions {
   // Folders that hold a folder for each class, or patterns such as train/*/*.jpg. Must
   // be given.
   std::vector<std::string> paths = {};
+};
+
+struct ReadJsonlOptions {
+  // The files: paths or patterns such as train-{000..127}.tar, *.tar, data/**/*.txt.
+  // They are read sorted by name. Must be given.
+  std::vector<std::string> paths = {};
+  // The fields to read and their types, as in "{id: int64, tags: string[?]}"; others
+  // are passed over. Left out, it is told by the first 1,000 rows.
+  std::optional<std::string> fields = {};
+  // What becomes of a value that is not there: "error", its row is wrong, or "default",
+  // it is 0, of floats NaN, of texts empty, of arrays without items.
+  std::string missing = "error";
 };
 
 struct ReadTarOptions {
@@ -643,6 +710,14 @@ inline Dataset FromRows(const FromRowsOptions& options) {
        {"shapes", ops::ToValue(options.shapes)}});
 }
 
+// Gives whole numbers drawn from all that int64 has, as the field `value`: others in
+// every epoch.
+inline Dataset Random(const RandomOptions& options) {
+  return Dataset::FromSource("random",
+      {{"seed", ops::ToValue(options.seed)},
+       {"count", ops::ToValue(options.count)}});
+}
+
 // Gives the whole numbers from start up to stop, as the field `value`.
 inline Dataset Range(const RangeOptions& options) {
   return Dataset::FromSource("range",
@@ -651,10 +726,45 @@ inline Dataset Range(const RangeOptions& options) {
        {"step", ops::ToValue(options.step)}});
 }
 
+// Reads files as the endings of their names say: .jsonl, .ndjson and .json (an object
+// on every line), .csv, .tfrecord, .txt, and images as files; each also compressed, as
+// in .csv.gz.
+inline Dataset Read(const ReadOptions& options) {
+  return Dataset::FromSource("read",
+      {{"paths", ops::ToValue(options.paths)},
+       {"fields", ops::ToValue(options.fields)},
+       {"columns", ops::ToValue(options.columns)}});
+}
+
+// Reads the rows of CSV files, as RFC 4180 has them; cells become fields by the names
+// of their columns. A cell that is empty, not quoted and no text is missing. Empty
+// lines are no rows.
+inline Dataset ReadCsv(const ReadCsvOptions& options) {
+  return Dataset::FromSource("read_csv",
+      {{"paths", ops::ToValue(options.paths)},
+       {"fields", ops::ToValue(options.fields)},
+       {"columns", ops::ToValue(options.columns)},
+       {"select", ops::ToValue(options.select)},
+       {"header", ops::ToValue(options.header)},
+       {"separator", ops::ToValue(options.separator)},
+       {"quote", ops::ToValue(options.quote)},
+       {"missing", ops::ToValue(options.missing)}});
+}
+
 // Reads whole files, a row each, as the fields `path` and `bytes`.
 inline Dataset ReadFiles(const ReadFilesOptions& options) {
   return Dataset::FromSource("read_files",
       {{"paths", ops::ToValue(options.paths)}});
+}
+
+// Reads files whose rows all have the same length, as the field `record`. How many
+// there are is told by a file's size, unless it is compressed.
+inline Dataset ReadFixed(const ReadFixedOptions& options) {
+  return Dataset::FromSource("read_fixed",
+      {{"paths", ops::ToValue(options.paths)},
+       {"record_bytes", ops::ToValue(options.record_bytes)},
+       {"header_bytes", ops::ToValue(options.header_bytes)},
+       {"footer_bytes", ops::ToValue(options.footer_bytes)}});
 }
 
 // Reads images that are sorted into folders, one folder a class, as the fields `image`
@@ -663,6 +773,16 @@ inline Dataset ReadFiles(const ReadFilesOptions& options) {
 inline Dataset ReadImages(const ReadImagesOptions& options) {
   return Dataset::FromSource("read_images",
       {{"paths", ops::ToValue(options.paths)}});
+}
+
+// Reads files with a JSON object on every line. Members become fields; those of an
+// object in an object are named by their path, as in `a.b`. A field of strings takes
+// strings, and of anything else its JSON.
+inline Dataset ReadJsonl(const ReadJsonlOptions& options) {
+  return Dataset::FromSource("read_jsonl",
+      {{"paths", ops::ToValue(options.paths)},
+       {"fields", ops::ToValue(options.fields)},
+       {"missing", ops::ToValue(options.missing)}});
 }
 
 // Reads tar files in WebDataset's layout: neighbours that share a name up to its first
