@@ -38,6 +38,7 @@ LIBRARIES = {
     "lz4frame.h": "codec",
     "parquet/": "adapters/arrow_module",
     "png.h": "kernels/image",
+    "re2/": "kernels/regex",
     "spdlog/": "base",
     "sha2.h": "base",  # libmd
     "webp/": "kernels/image",

@@ -199,6 +199,7 @@ class Broadcaster {
   }
 
   absl::Status Failure(int64_t row) const {
+    if (computation_.found != nullptr) return RowError(row, *computation_.found);
     CHECK(!computation_.failure.empty());
     return RowError(row, computation_.failure);
   }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -30,6 +31,7 @@ struct Computation {
   Loop loop;                           // Must outlive the call of Broadcast.
   std::string_view failure = {};       // What is wrong with a value for which it stops.
   const core::Buffer* into = nullptr;  // KernelCall::into; used where it is as large.
+  const std::string* found = nullptr;  // Instead of `failure`: the loop writes it.
 };
 
 // Requires: every operand has `rows` rows or is constant, and at least one operand.

@@ -3,6 +3,7 @@
 // texts do not become one another here (see to_text).
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -58,17 +59,21 @@ absl::StatusOr<ValueType> InferCast(const KernelTypes& types) {
 // anything.
 absl::StatusOr<Column> CastTexts(const KernelCall& call) {
   const bool to_string = call.type.dtype == DType::kString;
+  std::string found;
   const auto loop = [&](absl::Span<const Values> operands, int64_t count,
                         ValueWriter& out) {
     for (int64_t i = 0; i < count; ++i) {
       const std::string_view text = operands[0].TextAt(i);
-      if (to_string && !base::IsUtf8(text)) return i;
+      const size_t valid = to_string ? base::ValidUtf8Size(text) : text.size();
+      if (valid < text.size()) {
+        found = base::StrCat("bytes are not valid UTF-8 from byte ", valid, " on");
+        return i;
+      }
       out.AddText(text);
     }
     return count;
   };
-  return Elementwise(call, std::array{DType::kBytes}, loop,
-                     "bytes are not valid UTF-8");
+  return ElementwiseChecked(call, std::array{DType::kBytes}, loop, found);
 }
 
 absl::StatusOr<Column> RunCast(const KernelCall& call) {

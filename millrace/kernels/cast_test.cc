@@ -82,9 +82,9 @@ TEST(CastTest, MakesStringsOfValidBytes) {
 }
 
 TEST(CastTest, NamesTheRowThatIsNotValid) {
-  EXPECT_THAT(
-      Cast(Rows(TextRows({"a", "b", "\xFF"}, DType::kBytes)), "string"),
-      StatusIs(absl::StatusCode::kDataLoss, "row 2: bytes are not valid UTF-8"));
+  EXPECT_THAT(Cast(Rows(TextRows({"a", "b", "\xFF"}, DType::kBytes)), "string"),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       "row 2: bytes are not valid UTF-8 from byte 0 on"));
   const std::vector<std::string> good = {"x", "y"};
   const std::vector<std::string> bad = {"x", "\xC3"};
   for (const Column& column : Layouts({Tensor::FromTexts(good, {2}, DType::kBytes),

@@ -41,6 +41,7 @@
 #include "millrace/ir/type.h"
 #include "millrace/ir/value.h"
 #include "millrace/kernels/call_kernel.h"
+#include "millrace/kernels/example/messages_test.h"
 #include "millrace/kernels/image/encode_webp.h"
 #include "millrace/kernels/image/samples_test.h"
 
@@ -75,9 +76,14 @@ enum class Kind : uint8_t {
   kFactor,   // A number that is often from 0 to 1.
   kBox,      // Mostly inside of small images.
   kImageSize,
-  kBatch,   // Of two small images.
-  kLabels,  // Of as many.
-  kDraw,    // How to mix them; now and then nonsense.
+  kBatch,    // Of two small images.
+  kLabels,   // Of as many.
+  kDraw,     // How to mix them; now and then nonsense.
+  kSize,     // An integer that is mostly small and not negative.
+  kWeights,  // Along one axis.
+  kDate,     // A text that is mostly a date.
+  kRecord,   // The bytes of a tf.train.SequenceExample, now and then spoilt.
+  kEntries,  // Where its entries lie.
 };
 
 struct Example {
@@ -243,6 +249,144 @@ std::map<std::string, std::vector<Example>, std::less<>> MovedImageExamples() {
   };
 }
 
+// Readers of the feature that RandomRecord has at this place.
+std::vector<Example> ReaderExamples(int index, const ir::Value& missing = {}) {
+  const std::vector<Kind> operands = {Kind::kRecord, Kind::kEntries};
+  ir::Arguments arguments = {{"index", index}, {"name", "x"}};
+  if (!missing.is_none()) {
+    arguments.Set(missing.If<bool>() == nullptr ? "default" : "optional", missing);
+  }
+  ir::Arguments fixed = arguments;
+  fixed.Set("shape", ir::List{});
+  return {{.operands = operands, .arguments = arguments},
+          {.operands = operands, .arguments = fixed}};
+}
+
+std::map<std::string, std::vector<Example>, std::less<>> RecordExamples() {
+  const std::vector<Example> find = {
+      {.operands = {Kind::kRecord}, .arguments = {{"names", ir::List{"x", "y"}}}}};
+  return {{"example_features", find},
+          {"sequence_features", find},
+          {"example_ints", ReaderExamples(0, ir::List{3})},
+          {"example_floats", ReaderExamples(1)},
+          {"example_texts", ReaderExamples(2, ir::List{"none"})},
+          {"sequence_ints", ReaderExamples(3, true)},
+          {"sequence_floats", ReaderExamples(4)},
+          {"sequence_texts", ReaderExamples(5)}};
+}
+
+std::map<std::string, std::vector<Example>, std::less<>> TextExamples() {
+  const std::vector<Example> text = {{.operands = {Kind::kText}}};
+  const std::vector<Example> texts = {{.operands = {Kind::kText, Kind::kText}}};
+  const auto pattern = [](const ir::Arguments& arguments) {
+    return std::vector<Example>{{.operands = {Kind::kText}, .arguments = arguments}};
+  };
+  return {
+      {"byte_length", text},
+      {"text_join", {texts[0], {.operands = {Kind::kText, Kind::kText, Kind::kText}}}},
+      {"text_slice",
+       {{.operands = {Kind::kText}, .arguments = {{"start", 1}}},
+        {.operands = {Kind::kText}, .arguments = {{"stop", -1}}}}},
+      {"starts_with", texts},
+      {"ends_with", texts},
+      {"contains", texts},
+      {"lower", text},
+      {"to_text", {{.operands = {Kind::kNumberOrBool}}}},
+      {"upper", text},
+      {"strip",
+       {text[0], {.operands = {Kind::kText}, .arguments = {{"characters", "abc"}}}}},
+      {"replace", pattern({{"old", "a"}, {"new", "xyz"}})},
+      {"split", {text[0], pattern({{"separator", "a"}})[0]}},
+      {"join", {text[0], pattern({{"separator", ", "}})[0]}},
+      {"is_utf8", text},
+      {"check_utf8", text},
+      {"character_length", text},
+      {"to_number",
+       {{.operands = {Kind::kDate}, .arguments = {{"dtype", "int8"}}},
+        {.operands = {Kind::kDate}}}},
+      {"parse_date", {{.operands = {Kind::kDate}}}},
+      {"date_part",
+       {{.operands = {Kind::kInteger}, .arguments = {{"part", "year"}}},
+        {.operands = {Kind::kInteger}, .arguments = {{"part", "weekday"}}}}},
+      {"regex_match", pattern({{"pattern", "^.b|c"}})},
+      {"regex_replace", pattern({{"pattern", "(.)a?"}, {"new", "<\\1>"}})},
+      {"regex_extract", pattern({{"pattern", "a(.)"}, {"group", 1}})},
+      {"regex_split", pattern({{"pattern", "a|\\b"}})},
+  };
+}
+
+std::map<std::string, std::vector<Example>, std::less<>> NumberExamples() {
+  const std::vector<Example> number = {{.operands = {Kind::kNumber}}};
+  return {
+      {"exp", number},
+      {"log", number},
+      {"log1p", number},
+      {"sigmoid", number},
+      {"tanh", number},
+      {"power", {{.operands = {Kind::kNumber, Kind::kNumber}}}},
+      {"floor", number},
+      {"ceil", number},
+      {"round", number},
+      {"clip", {{.operands = {Kind::kNumber, Kind::kNumber, Kind::kNumber}}}},
+      {"is_nan", number},
+      {"is_finite", number},
+      {"hash_bucket",
+       {{.operands = {Kind::kText}, .arguments = {{"buckets", 7}}},
+        {.operands = {Kind::kInteger}, .arguments = {{"buckets", 7}, {"seed", 1}}}}},
+      {"bucketize",
+       {{.operands = {Kind::kNumber},
+         .arguments = {{"boundaries", ir::List{0.0, 1.5, 3.0}}}}}},
+      {"one_hot",
+       {{.operands = {Kind::kPlace}, .arguments = {{"depth", 2}}},
+        {.operands = {Kind::kInteger},
+         .arguments = {{"depth", 4}, {"dtype", "bool"}}}}},
+  };
+}
+
+std::map<std::string, std::vector<Example>, std::less<>> ShapeExamples() {
+  const std::vector<Example> any = {{.operands = {Kind::kAny}}};
+  const auto along = [](Kind kind) {
+    return std::vector<Example>{{.operands = {kind}},
+                                {.operands = {kind}, .arguments = {{"axis", 0}}}};
+  };
+  std::vector<Example> sorted = along(Kind::kNumberOrBool);
+  sorted.push_back(
+      {.operands = {Kind::kNumberOrBool}, .arguments = {{"descending", true}}});
+  const std::vector<Example> joined = {
+      {.operands = {Kind::kNumberOrBool, Kind::kNumberOrBool}},
+      {.operands = {Kind::kText, Kind::kText, Kind::kText},
+       .arguments = {{"axis", -1}}}};
+  return {
+      {"transpose",
+       {any[0], {.operands = {Kind::kAny}, .arguments = {{"axes", ir::List{1, 0}}}}}},
+      {"expand_dims",
+       {{.operands = {Kind::kAny}, .arguments = {{"axis", 0}}},
+        {.operands = {Kind::kAny}, .arguments = {{"axis", -1}}}}},
+      {"squeeze", {{.operands = {Kind::kAny}, .arguments = {{"axis", 0}}}}},
+      {"concat", joined},
+      {"stack", joined},
+      {"pad_to",
+       {{.operands = {Kind::kAny}, .arguments = {{"length", 2}}},
+        {.operands = {Kind::kAny}, .arguments = {{"length", 2}, {"truncate", true}}}}},
+      {"fill",
+       {{.operands = {Kind::kAny},
+         .arguments = {{"shape", ir::List{2, 3}}},
+         .scalars = {0}}}},
+      {"range", {{.operands = {Kind::kSize}, .scalars = {0}}}},
+      {"sort", sorted},
+      {"argsort", sorted},
+      {"argmax", along(Kind::kNumberOrBool)},
+      {"cumsum", along(Kind::kNumberOrBool)},
+      {"take", {{.operands = {Kind::kAny, Kind::kPlace}}}},
+      {"bernoulli", {{.operands = {Kind::kPlace}, .scalars = {0}}}},
+      {"truncated_normal", DrawExamples(Kind::kNumber)},
+      {"choice",
+       {{.operands = {Kind::kWeights}},
+        {.operands = {Kind::kWeights}, .arguments = {{"shape", ir::List{3}}}}}},
+      {"permutation", {{.operands = {Kind::kSize}, .scalars = {0}}}},
+  };
+}
+
 std::map<std::string, std::vector<Example>, std::less<>> ValueExamples() {
   const std::vector<Example> arithmetic = {{.operands = {Kind::kNumber, Kind::kNumber}},
                                            {.operands = {Kind::kBool, Kind::kNumber}}};
@@ -251,8 +395,6 @@ std::map<std::string, std::vector<Example>, std::less<>> ValueExamples() {
       {.operands = {Kind::kText, Kind::kText}}};
   const std::vector<Example> number = {{.operands = {Kind::kNumber}}};
   const std::vector<Example> any = {{.operands = {Kind::kAny}}};
-  const std::vector<Example> text = {{.operands = {Kind::kText}}};
-  const std::vector<Example> texts = {{.operands = {Kind::kText, Kind::kText}}};
   const std::vector<Example> bools = {{.operands = {Kind::kBool, Kind::kBool}}};
   return {
       {"add", arithmetic},
@@ -296,16 +438,6 @@ std::map<std::string, std::vector<Example>, std::less<>> ValueExamples() {
       {"where",
        {{.operands = {Kind::kBool, Kind::kNumberOrBool, Kind::kNumberOrBool}},
         {.operands = {Kind::kBool, Kind::kText, Kind::kText}}}},
-      {"byte_length", text},
-      {"text_join", {texts[0], {.operands = {Kind::kText, Kind::kText, Kind::kText}}}},
-      {"text_slice",
-       {{.operands = {Kind::kText}, .arguments = {{"start", 1}}},
-        {.operands = {Kind::kText}, .arguments = {{"stop", -1}}}}},
-      {"starts_with", texts},
-      {"ends_with", texts},
-      {"contains", texts},
-      {"lower", text},
-      {"to_text", {{.operands = {Kind::kNumberOrBool}}}},
       {"uniform", DrawExamples(Kind::kNumber)},
       {"integers", DrawExamples(Kind::kInteger)},
       {"normal", DrawExamples(Kind::kNumber)},
@@ -318,6 +450,10 @@ std::map<std::string, std::vector<Example>, std::less<>> Examples() {
   examples.merge(ChangedImageExamples());
   examples.merge(MovedImageExamples());
   examples.merge(MixedImageExamples());
+  examples.merge(RecordExamples());
+  examples.merge(TextExamples());
+  examples.merge(NumberExamples());
+  examples.merge(ShapeExamples());
   return examples;
 }
 
@@ -338,7 +474,14 @@ std::vector<DType> TypesOf(Kind kind) {
       case Kind::kInteger:
       case Kind::kPlace:
         return core::IsInteger(dtype);
+      case Kind::kSize:
+        return core::IsInteger(dtype) && dtype != DType::kUint64;
+      case Kind::kWeights:
+        return core::IsNumeric(dtype);
+      case Kind::kDate:
+        return core::IsVariable(dtype);
       case Kind::kEncoded:
+      case Kind::kRecord:
         return dtype == DType::kBytes;
       case Kind::kImage:
         return !core::IsVariable(dtype);
@@ -355,6 +498,7 @@ std::vector<DType> TypesOf(Kind kind) {
       case Kind::kBox:
       case Kind::kImageSize:
       case Kind::kLabels:
+      case Kind::kEntries:
         return dtype == DType::kInt64;
     }
     return false;
@@ -385,7 +529,12 @@ T RandomNumber(Generator& random) {
 std::optional<Shape> OwnShape(Kind kind, Generator& random) {
   switch (kind) {
     case Kind::kEncoded:
+    case Kind::kRecord:
       return Shape();
+    case Kind::kEntries:
+      return Shape({6, 2});
+    case Kind::kWeights:
+      return Shape({random.Integer(1, 4)});
     case Kind::kImage:
     case Kind::kByteImage:
     case Kind::kColours:
@@ -416,8 +565,44 @@ Tensor RandomEncoded(Generator& random) {
   return Tensor::Text(bytes, DType::kBytes);
 }
 
+// Six entries of the name x, each in a map of its own and at the same place in every
+// record, however its feature is written.
+Tensor RandomRecord(Generator& random) {
+  constexpr size_t kFeatureBytes = 16;
+  const int64_t number = random.Integer(0, 100);
+  const auto real = static_cast<float>(number);
+  const bool twice = random.Integer(0, 4) == 0;
+  std::vector<std::string> features = {Ints({number}), Floats({real}), Texts({"text"})};
+  if (twice) features = {Ints({1, number}), Floats({1, real}), Texts({"a", "b"})};
+  std::string record;
+  for (const uint32_t map : {1U, 2U}) {
+    for (const std::string& feature : features) {
+      std::string value = map == 1 ? feature : StepsOf({feature});
+      const size_t padding = kFeatureBytes - value.size() - 2;
+      value += Field(9, std::string(padding, '?'));  // A field that nobody knows.
+      record += Field(map, MapOf({{"x", value}}));
+    }
+  }
+  if (random.Integer(0, 12) == 0)
+    record[random.Integer(0, std::ssize(record))] = '\xFF';
+  return Tensor::Text(record, DType::kBytes);
+}
+
+Tensor RandomEntries(Generator& random) {
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < 6; ++i) {
+    const bool missing = random.Integer(0, 8) == 0;
+    const int64_t begin = i * 25 + 4;  // A map has 25 bytes, an entry 21.
+    places.push_back(missing ? -1 : begin);
+    places.push_back(missing ? -1 : begin + 21 + random.Integer(0, 40) / 39);
+  }
+  return Tensor::FromValues<int64_t>(places, {6, 2});
+}
+
 Tensor RandomTensor(Kind kind, DType dtype, const Shape& shape, Generator& random) {
   if (kind == Kind::kEncoded) return RandomEncoded(random);
+  if (kind == Kind::kRecord) return RandomRecord(random);
+  if (kind == Kind::kEntries) return RandomEntries(random);
   if (kind == Kind::kDraw) {
     const std::vector<double> draw = {random.Uniform(-0.1, 1), 0, 0, 1, 1, 1, 0};
     return Tensor::FromValues<double>(draw, shape);
@@ -429,7 +614,11 @@ Tensor RandomTensor(Kind kind, DType dtype, const Shape& shape, Generator& rando
   }
   const int64_t count = shape.Count();
   if (core::IsVariable(dtype)) {
-    const std::vector<std::string> some = {"", "a", "ab", "B\xC3\xBC", "cab"};
+    const std::vector<std::string> some =
+        kind == Kind::kDate
+            ? std::vector<std::string>{"2024-02-29", "1969-12-31 23:59", "12", "-7",
+                                       " 3 "}
+            : std::vector<std::string>{"", "a", "ab", "B\xC3\xBC", "cab"};
     std::vector<std::string> texts;
     texts.reserve(count);
     for (int64_t i = 0; i < count; ++i) texts.push_back(some[random.Integer(0, 5)]);
@@ -441,8 +630,12 @@ Tensor RandomTensor(Kind kind, DType dtype, const Shape& shape, Generator& rando
     const auto values = std::make_unique<T[]>(count);
     for (int64_t i = 0; i < count; ++i) {
       const auto place = std::floor(static_cast<float>(random.Integer(0, 9)) / 4);
-      values[i] =
-          kind == Kind::kPlace ? static_cast<T>(place) : RandomNumber<T>(random);
+      const bool small = kind == Kind::kPlace || kind == Kind::kWeights ||
+                         (kind == Kind::kSize && random.Integer(0, 20) > 0);
+      const auto negative = static_cast<T>(static_cast<float>(-2));
+      values[i] = small                 ? static_cast<T>(place)
+                  : kind == Kind::kSize ? negative
+                                        : RandomNumber<T>(random);
       if (kind == Kind::kFactor && random.Integer(0, 12) > 0) {
         values[i] = static_cast<T>(static_cast<float>(random.Uniform(0.01, 0.5)));
       }

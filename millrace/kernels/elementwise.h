@@ -2,6 +2,7 @@
 // broadcasts (broadcast.h). Pure; no thread rule.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -20,5 +21,11 @@ namespace millrace::kernels {
 absl::StatusOr<core::Column> Elementwise(const ir::KernelCall& call,
                                          absl::Span<const core::DType> dtypes,
                                          Loop loop, std::string_view failure = {});
+
+// The same where the loop itself says what is wrong with the value at which it stops:
+// it writes that to `found`.
+absl::StatusOr<core::Column> ElementwiseChecked(const ir::KernelCall& call,
+                                                absl::Span<const core::DType> dtypes,
+                                                Loop loop, const std::string& found);
 
 }  // namespace millrace::kernels

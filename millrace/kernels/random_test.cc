@@ -264,13 +264,15 @@ TEST(RandomTest, RefusesOtherOperandsAndShapes) {
 }
 
 TEST(RandomTest, SaysThatItIsRandom) {
+  const std::vector<std::string> more = {"bernoulli", "choice", "permutation",
+                                         "truncated_normal"};
   for (const auto& [name, kernel] : AllKernels().kernels()) {
     const std::vector<std::string> others = {"color_jitter",         "rand_augment",
                                              "trivial_augment_wide", "auto_augment",
                                              "draw_mixup",           "draw_cutmix"};
-    const bool random = std::ranges::count(kRandom, name) > 0 ||
-                        std::ranges::count(others, name) > 0 ||
-                        name.starts_with("random_");
+    const bool random =
+        std::ranges::count(kRandom, name) > 0 || std::ranges::count(others, name) > 0 ||
+        std::ranges::count(more, name) > 0 || name.starts_with("random_");
     EXPECT_EQ(kernel.random, random) << name;
   }
 }
