@@ -24,6 +24,7 @@ NESTING_MAX = 3
 SOURCE_LINES_MAX = 500
 TEST_LINES_MAX = 800
 COLUMNS_MAX = 88
+TESTS_PER_SOURCE_MIN = 0.85
 
 # Every outside library is included in one folder only, named here. Abseil and the
 # test libraries are everywhere, and so are the C++ and POSIX headers.
@@ -356,9 +357,13 @@ def tests_hold_their_suite(tree: Tree) -> Iterator[Breach]:
 
 
 def tests_outweigh_source(tree: Tree) -> Iterator[Breach]:
-    """There are at least as many lines of tests as of source."""
+    """There are nearly as many lines of tests as of source.
+
+    Not quite: most of a kernel's lines describe it, and a table of examples tests all
+    of them.
+    """
     test, source = test_and_source_lines(tree)
-    if test < source:
+    if test < TESTS_PER_SOURCE_MIN * source:
         yield Breach("millrace", 0, f"{test} lines of tests for {source} of source")
 
 

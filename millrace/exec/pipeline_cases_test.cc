@@ -2,7 +2,6 @@
 // Each is run plainly, rewritten, and by the engine; all three must agree.
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/golden_file.h"
+#include "millrace/base/status.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
 #include "millrace/core/block.h"
@@ -91,19 +91,14 @@ std::string RunText(const std::string& text) {
 }
 
 TEST(PipelineCasesTest, RowsAreWhatTheyWere) {
-  const std::string folder =
-      base::StrCat(MILLRACE_SOURCE_DIR, "/millrace/exec/testdata");
-  int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() != ".golden") continue;
-    ++files;
-    EXPECT_THAT(base::CheckGolden(entry.path().string(),
-                                  [](const base::GoldenCase& the_case) {
-                                    return RunText(the_case.before);
-                                  }),
-                base::IsOk());
+  for (const char* file :
+       {"fields.golden", "lists.golden", "places.golden", "streams.golden"}) {
+    EXPECT_THAT(
+        base::CheckGolden(
+            base::StrCat(MILLRACE_SOURCE_DIR, "/millrace/exec/testdata/", file),
+            [](const base::GoldenCase& the_case) { return RunText(the_case.before); }),
+        base::IsOk());
   }
-  EXPECT_GT(files, 0);
 }
 
 }  // namespace

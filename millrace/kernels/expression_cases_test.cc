@@ -2,9 +2,10 @@
 // is a list of expressions, one a line; behind each stands its type, and its value for
 // each row, or why there is none.
 
+#include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -104,24 +105,19 @@ std::string ShownLine(const std::string& line) {
 }
 
 TEST(ExpressionCasesTest, ValuesAreWhatTheyWere) {
-  const std::string folder =
-      base::StrCat(MILLRACE_SOURCE_DIR, "/millrace/kernels/testdata");
-  int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() != ".golden") continue;
-    ++files;
-    EXPECT_THAT(base::CheckGolden(entry.path().string(),
-                                  [](const base::GoldenCase& the_case) {
-                                    std::vector<std::string> shown;
-                                    for (const auto line :
-                                         absl::StrSplit(the_case.before, '\n')) {
-                                      shown.push_back(ShownLine(std::string(line)));
-                                    }
-                                    return absl::StrJoin(shown, "\n");
-                                  }),
-                base::IsOk());
+  for (const char* file : {"arithmetic.golden", "image.golden", "text.golden"}) {
+    EXPECT_THAT(
+        base::CheckGolden(
+            base::StrCat(MILLRACE_SOURCE_DIR, "/millrace/kernels/testdata/", file),
+            [](const base::GoldenCase& the_case) {
+              std::vector<std::string> shown;
+              for (const auto line : absl::StrSplit(the_case.before, '\n')) {
+                shown.push_back(ShownLine(std::string(line)));
+              }
+              return absl::StrJoin(shown, "\n");
+            }),
+        base::IsOk());
   }
-  EXPECT_GT(files, 0);
 }
 
 }  // namespace
