@@ -16,6 +16,7 @@ template <typename Bits>
 void CopyFixed(const Values& from, int64_t count, ValueWriter& out) {
   const Bits* const source = from.As<Bits>();
   Bits* const target = out.Take<Bits>(count);
+  if (count == 0) return;  // There may be no memory at all.
   if (from.step == 1) {
     std::memcpy(target, source, count * sizeof(Bits));
     return;

@@ -148,7 +148,8 @@ absl::StatusOr<Column> RunPart(const KernelCall& call) {
     for (int64_t i = 0; i < count; ++i) {
       const int64_t seconds = FloorDivide(x.As<int64_t>()[i * x.step], per_second);
       const int64_t days = FloorDivide(seconds, kSecondsPerDay);
-      result[i] = part(days, seconds - days * kSecondsPerDay);
+      const int64_t rest = seconds % kSecondsPerDay;
+      result[i] = part(days, rest < 0 ? rest + kSecondsPerDay : rest);
     }
     return count;
   };
