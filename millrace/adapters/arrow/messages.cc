@@ -205,7 +205,13 @@ class Finder {
     }
     const Message message = {at_, size + found->body};
     at_ += message.size;
-    if (found->header == kSchemaHeader && found_.schema.size == 0) {
+    const bool has_schema = found_.schema.size > 0;
+    if (has_schema == (found->header == kSchemaHeader)) {
+      return Broken(base::StrCat(
+          "a message at byte ", message.offset,
+          has_schema ? " is a second schema" : " comes before the schema"));
+    }
+    if (found->header == kSchemaHeader) {
       found_.schema = message;
     } else if (found->header == kDictionaryHeader) {
       found_.dictionaries.push_back(message);

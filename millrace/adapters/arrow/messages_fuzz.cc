@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "millrace/adapters/arrow/sample_files_test.h"
+#include "millrace/adapters/arrow/memory_blob_test.h"
 #include "millrace/base/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "millrace/adapters/arrow/memory_blob_test.h"
 #include "millrace/adapters/arrow/sample_files_test.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/storage/samples_test.h"

@@ -2,10 +2,7 @@
 // stores of files that are in memory.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,7 +11,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 
 #include "millrace/adapters/arrow/operators.h"
 #include "millrace/base/status.h"
@@ -35,28 +31,6 @@ namespace millrace::arrow {
 inline std::string Sample(std::string_view name) {
   return base::StrCat(MILLRACE_SOURCE_DIR, "/millrace/adapters/arrow/testdata/", name);
 }
-
-// One file, in memory.
-class MemoryBlob final : public storage::Blob {
- public:
-  explicit MemoryBlob(std::string content, std::string path = "memory")
-      : content_(std::move(content)),
-        info_{.path = std::move(path), .bytes = std::ssize(content_), .version = "1"} {}
-
-  const storage::BlobInfo& info() const override { return info_; }
-
-  absl::StatusOr<int64_t> Read(int64_t offset,
-                               absl::Span<std::byte> room) const override {
-    if (offset >= std::ssize(content_)) return 0;
-    const size_t size = std::min(room.size(), content_.size() - offset);
-    std::memcpy(room.data(), content_.data() + offset, size);
-    return static_cast<int64_t>(size);
-  }
-
- private:
-  const std::string content_;
-  const storage::BlobInfo info_;
-};
 
 inline const ops::Library& LibraryWithArrow() {
   static const ops::Library& library = *[] {
