@@ -13,7 +13,6 @@
 
 #include "millrace/base/random.h"
 #include "millrace/base/status.h"
-#include "millrace/base/text.h"
 #include "millrace/bench/image_pipeline.h"
 #include "millrace/bench/line.h"
 #include "millrace/bench/rate.h"

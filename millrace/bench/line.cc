@@ -53,6 +53,7 @@ double Median(std::vector<double> values) {
 absl::StatusOr<double> MedianOf(int repeats, Measure measure) {
   TRY(measure().status());
   std::vector<double> values;
+  values.reserve(repeats);
   for (int i = 0; i < repeats; ++i) values.push_back(TRY(measure()));
   return Median(std::move(values));
 }

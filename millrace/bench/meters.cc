@@ -1,5 +1,7 @@
 #include <sys/resource.h>
+#include <sys/time.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -28,9 +30,9 @@ constexpr std::string_view kPipeline = R"(
 
 // What all threads of the process worked, in seconds.
 double CpuSeconds() {
-  rusage usage = {};
+  rusage usage = {};  // NOLINT(misc-include-cleaner): sys/resource.h has it.
   getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
+  const auto seconds = [](const timeval& time) {  // NOLINT(misc-include-cleaner)
     return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
   };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);

@@ -1,13 +1,12 @@
 #include "millrace/bench/peer.h"
 
 #include <fcntl.h>
-#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
+#include <cstdio>  // IWYU pragma: keep
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -33,6 +32,7 @@ constexpr char kPrograms[] = "millrace/bench/peers/";
   dup2(in, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
   std::vector<char*> words;
+  words.reserve(command.size() + 1);
   for (const std::string& word : command)
     words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);

@@ -1,11 +1,11 @@
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 
 #include "millrace/base/random.h"
+#include "millrace/base/sha256.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/bench/beside_peer.h"

@@ -145,8 +145,8 @@ std::vector<std::shared_ptr<const PassPlan>> BranchSource::inputs() const {
 
 absl::StatusOr<Inputs> BranchSource::InputsOf(const lanes::RowRange& rows) const {
   const base::MutexLock lock(&mutex_);
-  const auto behind =
-      std::ranges::upper_bound(turns_, rows.split, {}, &Turn::first_split);
+  const auto behind = std::ranges::partition_point(
+      turns_, [&](const Turn& turn) { return turn.first_split <= rows.split; });
   const Turn& turn = *std::prev(behind);
   const int64_t lane = rows.split - turn.first_split;
   const int64_t number = std::distance(turns_.begin(), behind) - 1;

@@ -25,7 +25,7 @@
 #include "millrace/exec/least_memory.h"
 #include "millrace/exec/left_out.h"
 #include "millrace/exec/meters.h"
-#include "millrace/exec/nested_source.h"
+#include "millrace/exec/nested_source.h"  // IWYU pragma: keep
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/pass_run.h"
 #include "millrace/exec/stage_run.h"

@@ -129,7 +129,9 @@ absl::StatusOr<Column> RunBucketize(const KernelCall& call) {
     auto* const result = out.Take<int64_t>(count);
     for (int64_t i = 0; i < count; ++i) {
       const double value = x.As<double>()[i * x.step];
-      result[i] = std::ranges::upper_bound(boundaries, value) - boundaries.begin();
+      const auto is_reached = [&](const auto& boundary) { return !(value < boundary); };
+      result[i] =
+          std::ranges::partition_point(boundaries, is_reached) - boundaries.begin();
     }
     return count;
   };

@@ -169,7 +169,8 @@ absl::Status AddUp(const Tensor& weights, std::vector<double>& sums) {
 // The first whose sum is above the draw: never one of weight 0.
 int64_t Choose(const std::vector<double>& sums, Generator& generator) {
   const double draw = generator.Uniform() * sums.back();
-  const auto found = std::ranges::upper_bound(sums, draw);
+  const auto found =
+      std::ranges::partition_point(sums, [&](double sum) { return sum <= draw; });
   if (found != sums.end()) return found - sums.begin();
   // Rounded up to the end: the last that has a weight.
   return std::ranges::lower_bound(sums, sums.back()) - sums.begin();

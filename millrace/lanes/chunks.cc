@@ -78,7 +78,8 @@ ChunkTable::ChunkTable(const Manifest& manifest, const ChunkRule& rule) {
 
 RowRange ChunkTable::RowAt(int64_t number) const {
   CHECK(number >= 0 && number < rows()) << number;
-  const auto end = std::ranges::upper_bound(row_ends_, number);
+  const auto end = std::ranges::partition_point(
+      row_ends_, [&](int64_t row_end) { return row_end <= number; });
   const int64_t split = end - row_ends_.begin();
   const int64_t row = number - (split == 0 ? 0 : row_ends_[split - 1]);
   return {split, row, row + 1};

@@ -70,7 +70,8 @@ absl::Status ColumnarFile::AddPart(int64_t rows) {
 
 int64_t ColumnarFile::PartOf(int64_t row) const {
   CHECK(row >= 0 && row < rows()) << row;
-  return std::ranges::upper_bound(row_ends_, row) - row_ends_.begin();
+  const auto is_before = [&](int64_t end) { return end <= row; };
+  return std::ranges::partition_point(row_ends_, is_before) - row_ends_.begin();
 }
 
 absl::StatusOr<PartHandle> ColumnarFile::OpenPart(int64_t part,

@@ -46,7 +46,7 @@ absl::StatusOr<std::shared_ptr<const ColumnarFile>> MessagesFile::Open(
   MillraceArrowError error = {};
   const int32_t kind = module->open_messages(&memory, &opened, &error);
   if (kind != kMillraceArrowOk) return ErrorOf(kind, error, blob.info().path);
-  const std::shared_ptr<MessagesFile> file(new MessagesFile(blob.info(), module));
+  std::shared_ptr<MessagesFile> file(new MessagesFile(blob.info(), module));
   TRY(file->Take(FileHandle(opened, FileCloser{module})));
   std::erase_if(messages.batches,
                 [](const BatchMessage& batch) { return batch.rows == 0; });

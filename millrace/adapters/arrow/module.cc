@@ -28,7 +28,8 @@ constexpr char kName[] = "libmillrace_arrow.so";
 
 // Where the module may be: beside the program, and beside the library we are in.
 std::vector<std::string> Places() {
-  if (const char* set = std::getenv(kVariable)) return {set};
+  const char* const set = std::getenv(kVariable);  // NOLINT(concurrency-*)
+  if (set != nullptr) return {set};
   std::vector<std::string> places;
   std::error_code ignored;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
@@ -66,8 +67,9 @@ struct Opened {
 absl::StatusOr<const MillraceArrowFunctions*> OpenModuleAt(const char* path) {
   void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
+    const char* const why = dlerror();  // NOLINT(concurrency-*): of this thread.
     return absl::FailedPreconditionError(base::StrCat(
-        "the module for Parquet and Arrow files cannot be loaded: ", dlerror(),
+        "the module for Parquet and Arrow files cannot be loaded: ", why,
         "; build Millrace anew with the Arrow or pyarrow that is installed now"));
   }
   auto* const entry =

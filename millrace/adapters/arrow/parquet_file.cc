@@ -13,7 +13,6 @@
 #include "millrace/adapters/arrow/columnar_file.h"
 #include "millrace/adapters/arrow/interface.h"
 #include "millrace/adapters/arrow/module.h"
-#include "millrace/base/check.h"
 #include "millrace/base/status.h"
 #include "millrace/storage/blob_store.h"
 
@@ -52,7 +51,7 @@ absl::StatusOr<std::shared_ptr<const ColumnarFile>> ParquetFile::Open(
   const int32_t kind = module->open_parquet(&bytes, &opened, &error);
   TRY(reading.status);
   if (kind != kMillraceArrowOk) return ErrorOf(kind, error, blob.info().path);
-  const std::shared_ptr<ParquetFile> file(new ParquetFile(blob.info(), module));
+  std::shared_ptr<ParquetFile> file(new ParquetFile(blob.info(), module));
   TRY(file->Take(FileHandle(opened, FileCloser{module})));
   for (int64_t group = 0; group < module->groups(file->file()); ++group) {
     const int64_t rows = module->group_rows(file->file(), group);

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "arrow/array.h"
+#include "arrow/array/array_base.h"
 #include "arrow/array/concatenate.h"
 #include "arrow/result.h"
 

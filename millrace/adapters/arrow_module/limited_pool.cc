@@ -34,7 +34,7 @@ arrow::Status LimitedPool::Allocate(int64_t size, int64_t alignment, uint8_t** o
     if (memory == nullptr) {
       return arrow::Status::OutOfMemory("there is not enough memory");
     }
-    std::memcpy(memory, &handle, sizeof(handle));
+    std::memcpy(memory, static_cast<const void*>(&handle), sizeof(handle));
     *out = static_cast<uint8_t*>(memory) + kBefore;
   }
   used_ += size;
@@ -59,7 +59,7 @@ void LimitedPool::Free(uint8_t* place, int64_t size, int64_t alignment) {
     return;
   }
   void* handle = nullptr;
-  std::memcpy(&handle, place - kBefore, sizeof(handle));
+  std::memcpy(static_cast<void*>(&handle), place - kBefore, sizeof(handle));
   allocator_.free(handle);
 }
 

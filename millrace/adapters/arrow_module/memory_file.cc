@@ -114,11 +114,9 @@ std::shared_ptr<MemoryFile> MemoryFile::Again() const {
 }
 
 arrow::Result<const uint8_t*> MemoryFile::Find(int64_t position, int64_t size) const {
-  const auto behind =
-      std::upper_bound(pieces_.begin(), pieces_.end(), position,
-                       [](int64_t place, const MillraceArrowPiece& piece) {
-                         return place < piece.offset;
-                       });
+  const auto behind = std::ranges::partition_point(
+      pieces_,
+      [&](const MillraceArrowPiece& piece) { return piece.offset <= position; });
   if (behind == pieces_.begin() ||
       size > std::prev(behind)->offset + std::prev(behind)->size - position) {
     return arrow::Status::Invalid("it refers to bytes that are not of this part");
