@@ -13,7 +13,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
-#include "millrace/base/check.h"
 #include "millrace/base/text.h"
 #include "millrace/base/utf8.h"
 #include "millrace/core/column.h"
@@ -21,10 +20,10 @@
 #include "millrace/ir/argument_schema.h"
 #include "millrace/ir/kernel.h"
 #include "millrace/ir/type.h"
-#include "millrace/ir/value.h"
 #include "millrace/kernels/catalog.h"
 #include "millrace/kernels/convert.h"
 #include "millrace/kernels/elementwise.h"
+#include "millrace/kernels/typing.h"
 #include "millrace/kernels/value_writer.h"
 #include "millrace/kernels/values.h"
 
@@ -38,15 +37,9 @@ using ir::KernelSchema;
 using ir::KernelTypes;
 using ir::ValueType;
 
-DType Target(const ir::Arguments& arguments) {
-  const auto dtype = core::ParseDType(arguments["dtype"].As<std::string>());
-  CHECK(dtype.has_value());
-  return *dtype;
-}
-
 absl::StatusOr<ValueType> InferCast(const KernelTypes& types) {
   const ValueType& from = types.operands[0];
-  const DType to = Target(types.arguments);
+  const DType to = DTypeNamed(types.arguments);
   if (core::IsVariable(from.dtype) != core::IsVariable(to)) {
     return absl::InvalidArgumentError(
         base::StrCat("cannot make ", core::Name(to), " of ", ToString(from),
@@ -78,7 +71,7 @@ absl::StatusOr<Column> CastTexts(const KernelCall& call) {
 
 absl::StatusOr<Column> RunCast(const KernelCall& call) {
   const Column& from = call.operands[0].column;
-  const DType to = Target(call.arguments);
+  const DType to = DTypeNamed(call.arguments);
   if (from.dtype() == to) return from;
   if (core::IsVariable(to)) return CastTexts(call);
   return Convert(from, to, call.pool);

@@ -14,7 +14,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
-#include "millrace/base/check.h"
 #include "millrace/base/hash.h"
 #include "millrace/base/status.h"
 #include "millrace/core/buffer.h"
@@ -140,12 +139,6 @@ absl::StatusOr<Column> RunBucketize(const KernelCall& call) {
 
 // --- one_hot ---
 
-DType ResultType(const ir::Arguments& arguments) {
-  const auto dtype = core::ParseDType(arguments["dtype"].As<std::string>());
-  CHECK(dtype.has_value());
-  return *dtype;
-}
-
 Shape WithLast(const Shape& shape, int64_t size) {
   Sizes sizes(shape.sizes().begin(), shape.sizes().end());
   sizes.push_back(size);
@@ -157,7 +150,7 @@ absl::StatusOr<ValueType> InferOneHot(const KernelTypes& types) {
   const Shape& shape = types.operands[0].shape;
   const auto depth = types.arguments["depth"].As<int64_t>();
   return ValueType{
-      .dtype = ResultType(types.arguments),
+      .dtype = DTypeNamed(types.arguments),
       .shape = shape.ranked() ? WithLast(shape, depth) : Shape::Unranked()};
 }
 

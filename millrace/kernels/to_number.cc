@@ -22,7 +22,6 @@
 #include "millrace/ir/kernel.h"
 #include "millrace/ir/shown.h"
 #include "millrace/ir/type.h"
-#include "millrace/ir/value.h"
 #include "millrace/kernels/catalog.h"
 #include "millrace/kernels/elementwise.h"
 #include "millrace/kernels/typing.h"
@@ -39,15 +38,9 @@ using ir::KernelSchema;
 using ir::KernelTypes;
 using ir::ValueType;
 
-DType Target(const ir::Arguments& arguments) {
-  const auto dtype = core::ParseDType(arguments["dtype"].As<std::string>());
-  CHECK(dtype.has_value());
-  return *dtype;
-}
-
 absl::StatusOr<ValueType> InferToNumber(const KernelTypes& types) {
   ValueType type = TRY(MeetTexts(types.operands));
-  type.dtype = Target(types.arguments);
+  type.dtype = DTypeNamed(types.arguments);
   return type;
 }
 

@@ -17,6 +17,7 @@
 #include "millrace/core/dtype.h"
 #include "millrace/core/shape.h"
 #include "millrace/ir/type.h"
+#include "millrace/ir/value.h"
 
 namespace millrace::kernels {
 namespace {
@@ -81,6 +82,12 @@ absl::StatusOr<core::Shape> MeetShapes(absl::Span<const ValueType> types) {
     met = *both;
   }
   return met;
+}
+
+core::DType DTypeNamed(const ir::Arguments& arguments) {
+  const auto dtype = core::ParseDType(arguments["dtype"].As<std::string>());
+  CHECK(dtype.has_value());
+  return *dtype;
 }
 
 absl::StatusOr<int> ResolveAxis(int64_t axis, const core::Shape& shape) {

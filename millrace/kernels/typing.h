@@ -12,6 +12,7 @@
 #include "millrace/core/dtype.h"
 #include "millrace/core/shape.h"
 #include "millrace/ir/type.h"
+#include "millrace/ir/value.h"
 
 namespace millrace::kernels {
 
@@ -33,6 +34,9 @@ absl::StatusOr<ir::ValueType> MeetTexts(absl::Span<const ir::ValueType> types);
 
 // Gives the shape to which all are broadcast.
 absl::StatusOr<core::Shape> MeetShapes(absl::Span<const ir::ValueType> types);
+
+// The type that the argument `dtype` names. Requires: one of its choices.
+core::DType DTypeNamed(const ir::Arguments& arguments);
 
 // Resolves an axis that may count from the end. The error names axis and shape.
 // Requires: ranked.

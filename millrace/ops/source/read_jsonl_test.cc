@@ -43,31 +43,6 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-absl::StatusOr<std::string> SpecOf(const std::string& call) {
-  const ir::Pipeline node =
-      TRY(ir::Parse(base::StrCat("%0 = ", call), {}, DefaultLibrary().catalog()));
-  return node.spec().ToString();
-}
-
-// A field of every row, as Tensor prints it.
-absl::StatusOr<std::vector<std::string>> Values(const std::string& call,
-                                                const std::string& field,
-                                                BadRows& bad_rows = NoBadRows()) {
-  const std::unique_ptr<Source> source =
-      TRY(MakeFileSource(call, {.pool = core::HeapPool()}));
-  const lanes::Manifest manifest = TRY(source->List());
-  std::vector<std::string> values;
-  for (int64_t split = 0; split < std::ssize(manifest.splits); ++split) {
-    for (const core::Block& block :
-         TRY(ReadAll(*source, WholeSplit(manifest, split), bad_rows))) {
-      for (int64_t row = 0; row < block.rows(); ++row) {
-        values.push_back(TRY(block.Find(field)->Row(row)).ToString());
-      }
-    }
-  }
-  return values;
-}
-
 std::string Fields(std::string_view fields, std::string_view more = "") {
   return base::StrCat(", fields=\"", fields, "\"", more);
 }

@@ -30,10 +30,6 @@ absl::StatusOr<ir::Pipeline> Parse(std::string_view text) {
   return ir::Parse(text, {}, DefaultLibrary().catalog());
 }
 
-absl::StatusOr<std::string> SpecOf(const std::string& call) {
-  return TRY(Parse(base::StrCat("%0 = ", call))).spec().ToString();
-}
-
 TEST(ReadTest, TellsTheKindByTheName) {
   const TemporaryFolder folder;
   folder.Write("a.txt", "one\n");

@@ -21,7 +21,7 @@ constexpr size_t kBlocksMax = 4096;
 }  // namespace
 
 int32_t HeldRows::Keep(core::Block block) {
-  kept_ += block.rows();
+  if (block.pooled()) kept_ += block.rows();
   blocks_.push_back(std::move(block));
   return static_cast<int32_t>(blocks_.size() - 1);
 }

@@ -43,7 +43,7 @@ class HeldRows {
  private:
   core::Pool& pool_;
   std::vector<core::Block> blocks_;
-  int64_t kept_ = 0;  // Rows in them.
+  int64_t kept_ = 0;  // Rows in them whose memory waits for the others.
 };
 
 }  // namespace millrace::ops

@@ -1,12 +1,14 @@
 #include "millrace/ops/transform/held_rows.h"
 
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "millrace/base/status_matchers.h"
+#include "millrace/core/allocator.h"
 #include "millrace/core/block.h"
 #include "millrace/core/copy_rows.h"
 #include "millrace/core/pool.h"
@@ -27,11 +29,14 @@ TEST(HeldRowsTest, RowsAreGivenInTheOrderAskedFor) {
 
 // Every 100th row waits; blocks of all others are let go, and the pool's memory too.
 TEST(HeldRowsTest, RowsThatWaitMoveWhenMostHaveLeft) {
-  HeldRows held(core::HeapPool());
+  core::Pool pool(core::MakeHeapAllocator(), {});
+  HeldRows held(pool);
   std::vector<core::RowRef> waiting;
+  std::vector<int64_t> all(100);
+  std::iota(all.begin(), all.end(), 0);
   int moved = 0;
   for (int64_t at = 0; at < 50'000; at += 100) {
-    waiting.push_back({held.Keep(Numbers(at, at + 100)), 7});
+    waiting.push_back({held.Keep(*core::Gather(Numbers(at, at + 100), all, pool)), 7});
     const core::RowRef before = waiting.back();
     ASSERT_THAT(held.Compact(std::ssize(waiting),
                              [&](HeldRows::Visit visit) {

@@ -20,6 +20,7 @@
 #include "millrace/ir/operator.h"
 #include "millrace/ops/define.h"
 #include "millrace/ops/operator.h"
+#include "millrace/ops/transform/held_rows.h"
 #include "millrace/ops/window_shuffle.h"
 
 namespace millrace::ops {
@@ -27,8 +28,6 @@ namespace {
 
 constexpr int64_t kBlockBytes = int64_t{1} << 20;  // Of what is given at once.
 constexpr int64_t kBlockRowsMax = 8192;
-constexpr int64_t kSlackRows = 1024;  // Beyond two windows.
-constexpr size_t kBlocksMax = 4096;
 
 struct ShuffleArgs {
   int64_t window = 1;
@@ -39,19 +38,21 @@ class Shuffle final : public Operator {
  public:
   Shuffle(const ShuffleArgs& args, const LaneContext& lane)
       : lane_(lane),
+        held_(lane.pool),
         window_(args.window, ShuffleGenerator(SeedOf(args.seed, lane), lane)) {}
 
   absl::Status Push(core::Block block, Emitter& out) override {
-    if (block.pooled()) held_ += block.rows();
     if (block.rows() > 0) row_bytes_ = block.content_bytes() / block.rows() + 1;
-    blocks_.push_back(std::move(block));
-    const auto source = static_cast<int32_t>(blocks_.size() - 1);
+    const int64_t rows = block.rows();
+    const int32_t source = held_.Keep(std::move(block));
     std::vector<core::RowRef> leaving;
-    for (int64_t row = 0; row < blocks_.back().rows(); ++row) {
+    for (int64_t row = 0; row < rows; ++row) {
       window_.Push({.source = source, .row = row}, leaving);
     }
     TRY(EmitRows(leaving, out));
-    return Compact();
+    return held_.Compact(std::ssize(window_.waiting()), [this](HeldRows::Visit visit) {
+      for (core::RowRef& row : window_.waiting()) visit(row);
+    });
   }
 
   // The window leaves block by block.
@@ -66,8 +67,7 @@ class Shuffle final : public Operator {
  private:
   absl::Status EmitRows(absl::Span<const core::RowRef> rows, Emitter& out) {
     for (size_t at = 0; at < rows.size(); at += BlockRows()) {
-      TRY(out.Emit(
-          TRY(core::Gather(blocks_, rows.subspan(at, BlockRows()), lane_.pool))));
+      TRY(out.Emit(TRY(held_.Gather(rows.subspan(at, BlockRows())))));
     }
     return absl::OkStatus();
   }
@@ -77,23 +77,8 @@ class Shuffle final : public Operator {
         std::clamp<int64_t>(kBlockBytes / row_bytes_, 1, kBlockRowsMax));
   }
 
-  // Rows refer to the blocks they came in. When most of those rows have left, the
-  // window moves into a block of its own, so that memory stays at about twice the
-  // window.
-  absl::Status Compact() {
-    std::vector<core::RowRef>& waiting = window_.waiting();
-    const auto needed = static_cast<int64_t>(waiting.size());
-    const bool few = held_ <= 2 * needed + kSlackRows;
-    if (few && blocks_.size() < kBlocksMax) return absl::OkStatus();
-    blocks_ = {TRY(core::Gather(blocks_, waiting, lane_.pool))};
-    for (int64_t row = 0; row < needed; ++row) waiting[row] = {.source = 0, .row = row};
-    held_ = needed;
-    return absl::OkStatus();
-  }
-
   const LaneContext lane_;
-  std::vector<core::Block> blocks_;
-  int64_t held_ = 0;       // Rows in them whose memory waits for the window.
+  HeldRows held_;
   int64_t row_bytes_ = 1;  // Of the latest, about.
   WindowShuffle<core::RowRef> window_;
   bool finishing_ = false;
