@@ -20,6 +20,7 @@
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/codec/crc32c.h"
+#include "millrace/codec/taker.h"
 #include "millrace/storage/blob_store.h"
 #include "millrace/storage/row_scanner.h"
 
@@ -27,66 +28,18 @@ namespace millrace::storage {
 namespace {
 
 constexpr std::string_view kMark = "mrindex1";  // The last character is the version.
+constexpr std::string_view kWhat = "index";
 constexpr size_t kFormatBytes = 8;
 constexpr int64_t kIndexBytesMax = int64_t{1} << 36;
 
-void PutNumber(uint64_t number, size_t bytes, std::string& out) {
-  for (size_t i = 0; i < bytes; ++i) out += static_cast<char>(number >> (8 * i));
+absl::Status Damaged(std::string_view how) {
+  return codec::Taker({}, kWhat).Damaged(how);
 }
 
-// Seven bits a byte, the lowest first; the highest bit says that more follow.
-void PutVarint(uint64_t number, std::string& out) {
-  for (; number >= 0x80; number >>= 7) out += static_cast<char>(number | 0x80);
-  out += static_cast<char>(number);
-}
-
-absl::Status Damaged(std::string_view what) {
-  return absl::DataLossError(base::StrCat("index is damaged: ", what));
-}
-
-// Takes numbers and texts off the front of bytes.
-class Taker {
- public:
-  explicit Taker(std::string_view bytes) : bytes_(bytes) {}
-
-  absl::StatusOr<std::string_view> Text(size_t size) {
-    if (bytes_.size() < size) return Damaged("it is cut off");
-    const std::string_view text = bytes_.substr(0, size);
-    bytes_.remove_prefix(size);
-    return text;
-  }
-
-  absl::StatusOr<uint64_t> Number(size_t size) {
-    const std::string_view text = TRY(Text(size));
-    uint64_t number = 0;
-    for (size_t i = 0; i < size; ++i) {
-      number |= uint64_t{static_cast<uint8_t>(text[i])} << (8 * i);
-    }
-    return number;
-  }
-
-  absl::StatusOr<uint64_t> Varint() {
-    uint64_t number = 0;
-    for (int shift = 0; shift < 63; shift += 7) {
-      if (bytes_.empty()) return Damaged("it is cut off");
-      const auto byte = static_cast<uint8_t>(bytes_.front());
-      bytes_.remove_prefix(1);
-      number |= uint64_t{byte & 0x7fU} << shift;
-      if (byte < 0x80) return number;
-    }
-    return Damaged("a number has no end");
-  }
-
-  size_t left() const { return bytes_.size(); }
-
- private:
-  std::string_view bytes_;
-};
-
-absl::Status CheckIsOf(Taker& taker, RowFormat format, const BlobInfo& file) {
-  const std::string_view name = TRY(taker.Text(kFormatBytes));
+absl::Status CheckIsOf(codec::Taker& taker, RowFormat format, const BlobInfo& file) {
+  const std::string_view name = TRY(taker.Bytes(kFormatBytes));
   const uint64_t file_bytes = TRY(taker.Number(8));
-  const std::string_view version = TRY(taker.Text(TRY(taker.Number(2))));
+  const std::string_view version = TRY(taker.Bytes(TRY(taker.Number(2))));
   if (name.substr(0, name.find('\0')) == Name(format) &&
       file_bytes == static_cast<uint64_t>(file.bytes) && version == file.version) {
     return absl::OkStatus();
@@ -96,7 +49,8 @@ absl::Status CheckIsOf(Taker& taker, RowFormat format, const BlobInfo& file) {
       Name(format), " where the index is not"));
 }
 
-absl::StatusOr<RowIndex> TakeOffsets(Taker& taker, uint64_t rows, int64_t file_bytes) {
+absl::StatusOr<RowIndex> TakeOffsets(codec::Taker& taker, uint64_t rows,
+                                     int64_t file_bytes) {
   // Every row takes a byte at least, here and in the file.
   if (rows > taker.left() || rows > static_cast<uint64_t>(file_bytes)) {
     return Damaged("it has fewer rows than it says");
@@ -193,16 +147,16 @@ std::string EncodeIndex(const RowIndex& index, RowFormat format, const BlobInfo&
   std::string out(kMark);
   out += Name(format);
   out.resize(kMark.size() + kFormatBytes);
-  PutNumber(file.bytes, 8, out);
-  PutNumber(file.version.size(), 2, out);
+  codec::PutNumber(file.bytes, 8, out);
+  codec::PutNumber(file.version.size(), 2, out);
   out += file.version;
-  PutNumber(index.rows(), 8, out);
+  codec::PutNumber(index.rows(), 8, out);
   int64_t before = 0;
   for (const int64_t offset : index.offsets()) {
-    PutVarint(offset - before, out);
+    codec::PutVarint(offset - before, out);
     before = offset;
   }
-  PutNumber(codec::MaskCrc32c(codec::Crc32c(out)), 4, out);
+  codec::PutNumber(codec::MaskCrc32c(codec::Crc32c(out)), 4, out);
   return out;
 }
 
@@ -210,12 +164,12 @@ absl::StatusOr<RowIndex> DecodeIndex(std::string_view bytes, RowFormat format,
                                      const BlobInfo& file) {
   if (bytes.size() < kMark.size() + 4) return Damaged("it is cut off");
   if (!bytes.starts_with(kMark)) return Damaged("it is no index of this version");
-  Taker checksum(bytes.substr(bytes.size() - 4));
+  codec::Taker checksum(bytes.substr(bytes.size() - 4), kWhat);
   const std::string_view content = bytes.substr(0, bytes.size() - 4);
   if (TRY(checksum.Number(4)) != codec::MaskCrc32c(codec::Crc32c(content))) {
     return Damaged("its checksum does not fit");
   }
-  Taker taker(content.substr(kMark.size()));
+  codec::Taker taker(content.substr(kMark.size()), kWhat);
   TRY(CheckIsOf(taker, format, file));
   const uint64_t rows = TRY(taker.Number(8));
   return TakeOffsets(taker, rows, file.bytes);

@@ -1,0 +1,73 @@
+// A block as bytes: for caches and files, later for shared memory and the wire.
+//
+//   head:  mark, sizes and checksums (64 bytes), what columns there are, padding
+//   body:  the columns' buffers, each at a multiple of 64 bytes
+//
+// Encoding copies no values: a frame is a list of pieces to be written one after the
+// other. Decoding copies none either: columns are slices of the one buffer that the
+// frame was read into. Numbers are little end first. What is decoded may come from
+// anywhere: nothing is believed before it is checked. Pure.
+//
+//   const Frame frame = TRY(Encode(block, pool));
+//   frame.ForEachPiece([&](std::string_view piece) { out.append(piece); });
+//   ...
+//   const FrameSize size = TRY(ReadSize(first_64_bytes));   // How much to read.
+//   const core::Block block = TRY(Decode(all_bytes));
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "millrace/core/block.h"
+#include "millrace/core/buffer.h"
+#include "millrace/core/pool.h"
+
+namespace millrace::frames {
+
+// Every frame, every buffer in it and its size are multiples of this.
+inline constexpr int64_t kFrameAlignment = 64;
+
+// Where the head begins with what says how large all of it is.
+inline constexpr int64_t kPreambleBytes = 64;
+
+class Frame {
+ public:
+  // Requires: whole multiples of the alignment in the head.
+  Frame(std::string head, std::vector<core::Buffer> body);
+
+  int64_t bytes() const { return bytes_; }
+
+  // Gives all bytes, in order. Stops at the first error.
+  absl::Status ForEachPiece(
+      absl::FunctionRef<absl::Status(std::string_view)> take) const;
+
+ private:
+  std::string head_;
+  std::vector<core::Buffer> body_;  // Each is followed by zeros.
+  int64_t bytes_ = 0;
+};
+
+// Makes a frame of a block. The block's buffers stay in use while the frame lives.
+// Offsets of what is a part of more, and texts with gaps between them, are copied.
+absl::StatusOr<Frame> Encode(const core::Block& block, core::Pool& pool);
+
+// What the first bytes of a frame say.
+struct FrameSize {
+  int64_t bytes = 0;
+  int64_t rows = 0;
+};
+
+// Reads that. DataLoss where they are no frame's. Requires: kPreambleBytes of them.
+absl::StatusOr<FrameSize> ReadSize(std::string_view preamble);
+
+// Makes a block of a frame, of slices of it. DataLoss where it is damaged.
+// Requires: it begins at a multiple of kFrameAlignment.
+absl::StatusOr<core::Block> Decode(const core::Buffer& frame);
+
+}  // namespace millrace::frames

@@ -1,0 +1,72 @@
+// Feeds the decoder anything, with checksums that fit, so that it looks further.
+
+#include "millrace/frames/frame.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "millrace/base/check.h"
+#include "millrace/codec/crc32c.h"
+#include "millrace/core/block.h"
+#include "millrace/core/buffer.h"
+#include "millrace/core/pool.h"
+#include "millrace/core/tensor.h"
+#include "millrace/frames/layout.h"
+
+namespace millrace::frames {
+namespace {
+
+core::Buffer Copied(const std::string& bytes) {
+  return core::CopyBytes(bytes.data(), static_cast<int64_t>(bytes.size()),
+                         core::HeapPool())
+      .value();
+}
+
+// What is a block is the same block when it was written and read again.
+void CheckRoundTrip(const core::Block& block) {
+  std::string bytes;
+  CHECK(Encode(block, core::HeapPool())
+            .value()
+            .ForEachPiece([&](std::string_view piece) {
+              bytes += piece;
+              return absl::OkStatus();
+            })
+            .ok());
+  CHECK(core::SameRows(Decode(Copied(bytes)).value(), block));
+}
+
+void Try(std::string_view input) {
+  if (input.size() < 3) return;
+  const auto at = [&](size_t i) { return static_cast<uint8_t>(input[i]); };
+  const int64_t rows = at(0);
+  const size_t header_size = std::min<size_t>(at(1) * 256U + at(2), input.size() - 3);
+  const std::string header(input.substr(3, header_size));
+  std::string body(input.substr(3 + header_size));
+  body.resize(Padded(std::ssize(body)));
+  const Preamble preamble = {.header_bytes = std::ssize(header),
+                             .body_bytes = std::ssize(body),
+                             .rows = rows,
+                             .header_crc = codec::Crc32c(header),
+                             .body_crc = codec::Crc32c(body)};
+  std::string bytes = WritePreamble(preamble) + header;
+  bytes.resize(preamble.head_bytes());
+  const absl::StatusOr<core::Block> block = Decode(Copied(bytes + body));
+  if (block.ok()) CheckRoundTrip(*block);
+}
+
+}  // namespace
+}  // namespace millrace::frames
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  (void)millrace::frames::Decode(millrace::frames::Copied(std::string(bytes)));
+  millrace::frames::Try(bytes);
+  return 0;
+}
