@@ -116,7 +116,7 @@ absl::StatusOr<std::vector<std::string>> MakeText(const SampleText& options) {
         TRY(storage::ProcessFiles().Create(paths.back()));
     const auto [begin, end] = ShareOf(file, options.files, options.lines);
     for (int64_t i = begin; i < end; ++i) TRY(writer->Append(Line(options, i)));
-    TRY(writer->Publish());
+    TRY(writer->Publish(storage::Sync::kNow));
   }
   return paths;
 }

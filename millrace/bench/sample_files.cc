@@ -55,7 +55,7 @@ absl::StatusOr<std::string> MakeTfrecord(const std::string& folder, int64_t rows
       TRY(storage::ProcessFiles().Create(path));
   const std::string frame = Frame(Noise(row_bytes));
   for (int64_t i = 0; i < rows; ++i) TRY(file->Append(frame));
-  TRY(file->Publish());
+  TRY(file->Publish(storage::Sync::kNow));
   return path;
 }
 
@@ -80,7 +80,7 @@ absl::StatusOr<TextFile> MakeTextFile(const std::string& path, std::string_view 
         TRY(storage::ProcessFiles().Create(path));
     TRY(file->Append(head));
     for (int64_t i = 0; i < rows; ++i) TRY(file->Append(row(i)));
-    TRY(file->Publish());
+    TRY(file->Publish(storage::Sync::kNow));
   }
   const storage::BlobInfo info = TRY(storage::ProcessFiles().Find(path));
   return TextFile{path, info.bytes};

@@ -37,6 +37,11 @@ void AddPassFlags(CLI::App& command, PassFlags& flags) {
                   "quarter of what there is")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::PositiveNumber);
+  command
+      .add_option("--cache-memory", flags.cache_bytes,
+                  "For what caches keep in memory, besides; as much by default")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::NonNegativeNumber);
   command.add_option("--seed", flags.seed, "Of all that is random; 0 by default");
   command.add_option("--epoch", flags.epoch, "Enters every draw; 0 by default");
   command
@@ -50,16 +55,26 @@ void AddPassFlags(CLI::App& command, PassFlags& flags) {
                    "so shuffles them in another order");
 }
 
+exec::EngineOptions EngineOptionsOf(const PassFlags& flags) {
+  return {.threads = flags.threads,
+          .memory_bytes = flags.memory_bytes,
+          .cache_bytes = flags.cache_bytes};
+}
+
+exec::PassOptions PassOptionsOf(const PassFlags& flags) {
+  return {
+      .seed = flags.seed,
+      .epoch = flags.epoch,
+      .order = flags.order == "any" ? exec::Delivery::kAny : exec::Delivery::kLogical,
+      .build_indexes = flags.build_indexes};
+}
+
 absl::StatusOr<profile::PassFacts> RunPass(
     const rewrite::Rewritten& pipeline, const PassFlags& flags,
     absl::FunctionRef<void(const core::Block&)> see) {
-  exec::Engine engine({.threads = flags.threads, .memory_bytes = flags.memory_bytes});
-  const std::unique_ptr<exec::Iterator> blocks = TRY(engine.Open(
-      pipeline, ops::DefaultLibrary(),
-      {.seed = flags.seed,
-       .epoch = flags.epoch,
-       .order = flags.order == "any" ? exec::Delivery::kAny : exec::Delivery::kLogical,
-       .build_indexes = flags.build_indexes}));
+  exec::Engine engine(EngineOptionsOf(flags));
+  const std::unique_ptr<exec::Iterator> blocks =
+      TRY(engine.Open(pipeline, ops::DefaultLibrary(), PassOptionsOf(flags)));
   const base::Clock& clock = base::RealClock();
   const absl::Duration begin = clock.Monotonic();
   for (int64_t i = 0; i < flags.blocks && clock.Monotonic() - begin < flags.time; ++i) {

@@ -12,7 +12,9 @@
 
 #include "millrace/cli/verb.h"  // IWYU pragma: keep: declares CLI::App.
 #include "millrace/core/block.h"
+#include "millrace/exec/engine.h"
 #include "millrace/exec/machine.h"
+#include "millrace/exec/pass_plan.h"
 #include "millrace/profile/facts.h"
 #include "millrace/rewrite/rewrite.h"
 
@@ -23,6 +25,7 @@ struct PassFlags {
   std::vector<std::string> off;
   int threads = exec::AvailableThreads();
   int64_t memory_bytes = exec::DefaultMemoryBytes();
+  int64_t cache_bytes = exec::DefaultMemoryBytes();
   uint64_t seed = 0;
   uint64_t epoch = 0;
   std::string order = "logical";
@@ -33,6 +36,9 @@ struct PassFlags {
 
 // Adds the flags that all such verbs have.
 void AddPassFlags(CLI::App& command, PassFlags& flags);
+
+exec::EngineOptions EngineOptionsOf(const PassFlags& flags);
+exec::PassOptions PassOptionsOf(const PassFlags& flags);
 
 // Runs a pass, or as much of it as the flags say, showing every block to `see`.
 absl::StatusOr<profile::PassFacts> RunPass(

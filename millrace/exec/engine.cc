@@ -58,6 +58,7 @@ bool GivesBatches(const PassPlan& plan) {
 Engine::Engine(const EngineOptions& options)
     : options_(options),
       pool_(core::MakeHeapAllocator(), {}),
+      caches_(options.cache_bytes),
       memory_(pool_, options.memory_bytes) {
   CHECK_GE(options.threads, 1);
   CHECK_GE(options.io_threads, 1);
@@ -162,6 +163,7 @@ absl::StatusOr<std::unique_ptr<Iterator>> Engine::Open(
   // A row takes several times its bytes while it is found and made.
   options.row_bytes_max = std::min(options.row_bytes_max,
                                    std::max(options_.memory_bytes / 4, kRowBytesLeast));
+  options.caches = &caches_;
   PassPlan plan = TRY(PlanPass(pipeline, library, options, pool_));
   while (from && plan.lanes.size() < from->lanes) {
     if (!TRY(plan.Grow())) break;

@@ -29,6 +29,7 @@
 #include "millrace/base/mutex.h"
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
+#include "millrace/exec/caches.h"
 #include "millrace/exec/left_out.h"
 #include "millrace/exec/memory.h"
 #include "millrace/exec/meters.h"
@@ -48,6 +49,7 @@ struct EngineOptions {
   int threads = 1;                          // That compute.
   int io_threads = 2;                       // That wait for disks.
   int64_t memory_bytes = int64_t{1} << 30;  // For all that is in work or ready.
+  int64_t cache_bytes = int64_t{1} << 30;   // For what caches keep in memory, besides.
   bool meters = true;                       // Whether operators are measured.
   base::Clock& clock = base::RealClock();   // For the meters.
 };
@@ -70,6 +72,9 @@ class Engine {
 
   core::PoolStats memory() const { return pool_.stats(); }
 
+  // What caches keep, for all passes.
+  const Caches& caches() const { return caches_; }
+
  private:
   friend class Iterator;
 
@@ -90,6 +95,7 @@ class Engine {
 
   const EngineOptions options_;
   core::Pool pool_;
+  Caches caches_;
   base::Mutex mutex_;
   base::CondVar compute_;  // There may be work.
   base::CondVar fetch_;

@@ -21,6 +21,7 @@ namespace millrace::exec {
 NestedReader::NestedReader(Inputs inputs, const ops::Library& library, core::Pool& pool)
     : merger_(std::move(inputs.merger)),
       to_skip_(inputs.skip),
+      recorder_(std::move(inputs.recorder)),
       tell_ended_(std::move(inputs.ended)) {
   for (LaneRun& run : inputs.runs) inputs_.emplace_back(std::move(run), library, pool);
 }
@@ -42,6 +43,7 @@ absl::StatusOr<std::optional<Item>> NestedReader::Next() {
     } else if (merger_ != nullptr) {
       TRY(merger_->End(*this));
     } else {
+      if (recorder_ != nullptr) recorder_->End();
       ended_ = true;
     }
   }
@@ -50,6 +52,7 @@ absl::StatusOr<std::optional<Item>> NestedReader::Next() {
 }
 
 absl::Status NestedReader::Take(Item item) {
+  if (recorder_ != nullptr) recorder_->Add(item);
   const bool merges = merger_ != nullptr && !item.left_out;
   if (merges) return merger_->Push(std::move(item.block), *this);
   ready_.push_back(std::move(item));

@@ -14,6 +14,7 @@
 
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
+#include "millrace/exec/kept_rows.h"
 #include "millrace/exec/lane_reader.h"
 #include "millrace/exec/nested_source.h"
 #include "millrace/exec/stage_run.h"
@@ -40,6 +41,7 @@ class NestedReader final : private ops::Emitter {
   std::vector<LaneReader> inputs_;
   const std::unique_ptr<ops::Merger> merger_;
   SkippedRows to_skip_;
+  const std::unique_ptr<Recorder> recorder_;
   std::function<void(bool any)> tell_ended_;
   std::deque<Item> ready_;
   bool ended_ = false;

@@ -1,7 +1,7 @@
 // Sources whose rows come out of other passes: those that repeat and concat are
-// (branch_source.h), and zip and mix (merge_source.h). The engine runs those passes
-// within its own (nested_stage.h), the sequential runner one after another
-// (nested_reader.h).
+// (branch_source.h), zip and mix (merge_source.h), and cache (cache_source.h). The
+// engine runs those passes within its own (nested_stage.h), the sequential runner one
+// after another (nested_reader.h).
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "millrace/exec/kept_rows.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/lanes/chunks.h"
 #include "millrace/ops/merger.h"
@@ -35,6 +36,9 @@ struct Inputs {
   std::vector<LaneRun> runs;
   std::unique_ptr<ops::Merger> merger = nullptr;  // Null: the one run is all.
   int64_t skip = 0;  // Rows to leave out of what is merged.
+
+  // Sees the rows of the one run as they come by, where they are to be kept.
+  std::unique_ptr<Recorder> recorder = nullptr;
 
   // Wants to be told, once it has all been given, whether there were any rows.
   std::function<void(bool any)> ended = nullptr;

@@ -17,6 +17,7 @@
 #include "millrace/base/status.h"
 #include "millrace/core/block.h"
 #include "millrace/exec/in_turn.h"
+#include "millrace/exec/kept_rows.h"
 #include "millrace/exec/memory.h"
 #include "millrace/exec/meters.h"
 #include "millrace/exec/nested_source.h"
@@ -24,6 +25,7 @@
 #include "millrace/exec/pass_run.h"
 #include "millrace/exec/row_names.h"
 #include "millrace/exec/stage_run.h"
+#include "millrace/ir/pipeline.h"
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/rest.h"
 #include "millrace/ops/merger.h"
@@ -84,6 +86,7 @@ class NestedStage::Part final : private ops::Emitter {
       : stage_(stage),
         merger_(std::move(inputs.merger)),
         to_skip_(inputs.skip),
+        recorder_(std::move(inputs.recorder)),
         ended_(std::move(inputs.ended)) {
     for (LaneRun& run : inputs.runs) {
       inputs_.push_back(std::make_unique<Input>(std::move(run), stage.place_));
@@ -113,6 +116,10 @@ class NestedStage::Part final : private ops::Emitter {
       input->pass.Complete(std::move(task));
       return;
     }
+  }
+
+  bool IsPlanOf(const ir::Pipeline& head) const {
+    return inputs_.front()->run.plan->nodes[0] == head;
   }
 
   bool HasWork() const {
@@ -172,6 +179,7 @@ class NestedStage::Part final : private ops::Emitter {
 
   absl::Status EndInput() {
     if (merger_ != nullptr) return merger_->End(*this);
+    if (recorder_ != nullptr) recorder_->End();
     wants_ = ops::Merger::kNone;
     return absl::OkStatus();
   }
@@ -182,6 +190,7 @@ class NestedStage::Part final : private ops::Emitter {
     TRY(item.status);
     std::optional<Item> rest = input.to_skip.Pass(std::move(item));
     if (!rest) return absl::OkStatus();
+    if (recorder_ != nullptr) recorder_->Add(*rest);
     if (rest->left_out) {
       Give(Item::LeftOut(stage_.plan_.Ignored(*std::move(rest->left_out))));
       return absl::OkStatus();
@@ -212,6 +221,7 @@ class NestedStage::Part final : private ops::Emitter {
   std::vector<std::unique_ptr<Input>> inputs_;
   const std::unique_ptr<ops::Merger> merger_;
   SkippedRows to_skip_;
+  const std::unique_ptr<Recorder> recorder_;
   const std::function<void(bool any)> ended_;
   // The input whose rows are needed next, kNone when there is no more to come: as known
   // to who merges, and to all others.
@@ -302,8 +312,10 @@ void NestedStage::Run(Task& task, int /*thread*/) {
   const int64_t start = place_.meters.Now();
   const absl::Status status = merged_ == nullptr ? opening_ : merged_->Merge(task);
   place_.meters.AddTime(plan_.numbers[0], place_.meters.Now() - start);
+  // What a cache has kept is counted where it is read.
+  const bool is_read = merged_ != nullptr && merged_->IsPlanOf(plan_.nodes[0]);
   for (const Item& item : task.out) {
-    if (item.left_out) continue;
+    if (item.left_out || is_read) continue;
     place_.meters.AddInput(plan_.numbers[0], 0);
     place_.meters.AddOutput(plan_.numbers[0], item.block.rows(), item.bytes);
   }

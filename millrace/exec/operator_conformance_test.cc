@@ -28,7 +28,9 @@
 #include "millrace/core/column.h"
 #include "millrace/core/pool.h"
 #include "millrace/core/tensor.h"
+#include "millrace/exec/engine.h"
 #include "millrace/exec/runs_test.h"
+#include "millrace/exec/save.h"
 #include "millrace/ir/argument_schema.h"
 #include "millrace/ir/attachment.h"
 #include "millrace/ir/operator.h"
@@ -102,6 +104,11 @@ class SampleFiles {
     ops::AddIndex(folder_ / "indexed-rows.txt", storage::RowFormat::kLines);
     ops::AddIndex(folder_ / "indexed-rows.jsonl", storage::RowFormat::kLines);
     ops::AddIndex(folder_ / "indexed-rows.csv", storage::RowFormat::kCsv);
+    Engine engine({});
+    const absl::StatusOr<Saved> saved =
+        Save(engine, AsWritten("%0 = range(stop=3000)"), ops::DefaultLibrary(),
+             {.folder = folder_ / "saved"});
+    CHECK(saved.ok()) << saved.status();
   }
 
   // Puts the folder's path in place of the $ in an example.
@@ -163,6 +170,7 @@ std::map<std::string, std::string> Examples() {
       {"read", "read(paths=[\"$/*.csv\"])"},
       {"read_csv", "read_csv(paths=[\"$/*.csv\"])"},
       {"read_fixed", "read_fixed(paths=[\"$/rows.tar\"], record_bytes=512)"},
+      {"read_frames", "read_frames(paths=[\"$/saved/*.frames\"])"},
       {"read_jsonl", "read_jsonl(paths=[\"$/*.jsonl\"])"},
       {"read_tar", "read_tar(paths=[\"$/*.tar\"], fields=[\"jpg\", \"cls\"])"},
       {"read_text", "read_text(paths=[\"$/*.txt\"])"},
@@ -200,6 +208,7 @@ std::map<std::string, std::string> Examples() {
       {"drop", "drop(%0, fields=[])"},
       {"ignore_errors", "ignore_errors(%0)"},
       {"prefetch", "prefetch(%0)"},
+      {"cache", "cache(%0)"},
       {"rename", "rename(%0, from=[\"value\"], to=[\"x\"])"},
       {"repeat", "repeat(%0, count=2)"},
       {"concat", "concat(%0, %0)"},

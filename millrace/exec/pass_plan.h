@@ -33,6 +33,10 @@
 
 namespace millrace::exec {
 
+class BranchSource;
+class Caches;
+class NestedSource;
+
 // In which order lanes are delivered: one after the other, or each as it comes.
 enum class Delivery : uint8_t { kLogical, kAny };
 
@@ -46,10 +50,8 @@ struct PassOptions {
   bool shuffle_reading = true;  // Rows may be shuffled before they are read.
   bool with_ids =
       false;  // Blocks are to have identities, also where no draw needs them.
+  Caches* caches = nullptr;  // What `cache` keeps; null: it keeps nothing.
 };
-
-class BranchSource;
-class NestedSource;
 
 // A shuffle that is done by reading rows in its order.
 struct ShuffledReading {
@@ -101,6 +103,9 @@ struct PassPlan {
 
   // Cuts all lanes that there are. An error when there is no end of them.
   absl::Status GrowToEnd();
+
+  // Follows the rows of each lane through the operators, as far as they are known.
+  void CountRows();
 
   // What the operator at a place may know of a lane, besides what all know.
   ops::LaneContext ContextAt(int place, int64_t lane, const ops::LaneContext& all,

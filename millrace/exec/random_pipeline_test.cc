@@ -64,10 +64,12 @@ TEST(RandomPipelineTest, ManyOfThoseThatMayFailDo) {
 
 TEST(RandomPipelineTest, DrawsTheOperatorsThatTestsAreAbout) {
   std::string drawn;
-  for (int seed = 0; seed < 48; ++seed) drawn += Drawn(seed);
+  for (int seed = 0; seed < kPipelines; ++seed) {
+    drawn += Drawn(seed) + Drawn(seed, true);
+  }
   for (const char* name : {"range", "map", "filter", "shuffle", "batch", "padded_batch",
                            "rebatch", "take", "skip", "shard", "enumerate", "select",
-                           "rename", "prefetch", "ignore_errors"}) {
+                           "rename", "prefetch", "ignore_errors", "cache"}) {
     EXPECT_THAT(drawn, testing::HasSubstr(base::StrCat(" = ", name, "(")));
   }
 }

@@ -59,7 +59,9 @@ class RandomPipeline {
   std::string Input() const { return InOrder{"%", nodes_ - 1}; }
 
   void AddOperator() {
-    switch (Number(0, 14)) {
+    switch (Number(0, 15)) {
+      case 14:
+        return AddCache();
       case 13:
         return AddAcross();
       case 12:
@@ -151,6 +153,12 @@ class RandomPipeline {
   }
 
   // Makes one stream of several.
+  void AddCache() {
+    if (branchings_ >= kBranchingsMax) return;
+    ++branchings_;
+    Add(InOrder{"cache(", Input(), ")"});
+  }
+
   void AddBranches() {
     if (branchings_ >= kBranchingsMax) return;
     ++branchings_;

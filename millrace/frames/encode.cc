@@ -117,7 +117,7 @@ class Encoder {
     Preamble preamble = {.header_bytes = static_cast<int64_t>(header_.size()),
                          .rows = rows,
                          .header_crc = codec::Crc32c(header_)};
-    const Frame body({}, body_);
+    const Frame body({}, body_, rows);
     (void)body.ForEachPiece([&](std::string_view piece) {
       preamble.body_crc = codec::Crc32c(piece, preamble.body_crc);
       return absl::OkStatus();
@@ -126,7 +126,7 @@ class Encoder {
     std::string head = WritePreamble(preamble);
     head += header_;
     head.resize(preamble.head_bytes());
-    return {std::move(head), std::move(body_)};
+    return {std::move(head), std::move(body_), rows};
   }
 
   core::Pool& pool_;

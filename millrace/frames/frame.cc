@@ -71,8 +71,8 @@ absl::StatusOr<FrameSize> ReadSize(std::string_view preamble) {
   return FrameSize{.bytes = read.head_bytes() + read.body_bytes, .rows = read.rows};
 }
 
-Frame::Frame(std::string head, std::vector<core::Buffer> body)
-    : head_(std::move(head)), body_(std::move(body)) {
+Frame::Frame(std::string head, std::vector<core::Buffer> body, int64_t rows)
+    : head_(std::move(head)), body_(std::move(body)), rows_(rows) {
   bytes_ = static_cast<int64_t>(head_.size());
   CHECK_EQ(bytes_ % kFrameAlignment, 0);
   for (const core::Buffer& buffer : body_) bytes_ += Padded(buffer.size());

@@ -39,7 +39,9 @@ inline constexpr int64_t kPreambleBytes = 64;
 class Frame {
  public:
   // Requires: whole multiples of the alignment in the head.
-  Frame(std::string head, std::vector<core::Buffer> body);
+  Frame(std::string head, std::vector<core::Buffer> body, int64_t rows);
+
+  int64_t rows() const { return rows_; }
 
   int64_t bytes() const { return bytes_; }
 
@@ -51,6 +53,7 @@ class Frame {
   std::string head_;
   std::vector<core::Buffer> body_;  // Each is followed by zeros.
   int64_t bytes_ = 0;
+  int64_t rows_ = 0;
 };
 
 // Makes a frame of a block. The block's buffers stay in use while the frame lives.
@@ -61,6 +64,8 @@ absl::StatusOr<Frame> Encode(const core::Block& block, core::Pool& pool);
 struct FrameSize {
   int64_t bytes = 0;
   int64_t rows = 0;
+
+  friend bool operator==(const FrameSize&, const FrameSize&) = default;
 };
 
 // Reads that. DataLoss where they are no frame's. Requires: kPreambleBytes of them.

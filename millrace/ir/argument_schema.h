@@ -44,7 +44,8 @@ struct ArgumentSchema {
   std::vector<std::string> choices = {};  // Of texts; any when empty.
   bool is_seed = false;  // Matters only where something is drawn (fingerprints).
   bool is_batch_size =
-      false;  // Does not change which rows there are (row fingerprints).
+      false;              // Does not change which rows there are (row fingerprints).
+  bool is_place = false;  // Says where results are kept: never counts (fingerprints).
 };
 
 // Checks what was given, fills in defaults, and puts all in the schema's order. Errors

@@ -80,8 +80,9 @@ struct KernelSchema {
   std::vector<OperandSchema> operands = {};
   bool variadic = false;  // The last operand may come more than once.
   std::vector<ArgumentSchema> arguments = {};
-  bool random = false;    // Draws from a generator; equal calls are never merged.
-  bool promotes = false;  // Brings its operands to one type first (NumPy's rules).
+  bool random = false;       // Draws from a generator; equal calls are never merged.
+  bool promotes = false;     // Brings its operands to one type first (NumPy's rules).
+  bool reads_files = false;  // Goes by what they hold when it runs, and not before.
   Fails fails = Fails::kNever;
 
   // Gives the type of the result, or why there is none.

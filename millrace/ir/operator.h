@@ -75,8 +75,9 @@ struct OperatorTraits {
   bool repeats = false;       // Of one input again and again, `count` times or forever.
   bool concatenates = false;  // Of its inputs one after the other.
   bool merges = false;        // Of all its inputs, row by row.
+  bool caches = false;        // Of its input, computed once and kept.
 
-  bool branches() const { return repeats || concatenates || merges; }
+  bool branches() const { return repeats || concatenates || merges || caches; }
 };
 
 struct OperatorTypes {

@@ -134,7 +134,7 @@ void HashOwn(const OwnContent& own, base::Sha256Hasher& hasher) {
   hasher.UpdateNumber(static_cast<uint64_t>(own.schema.version));
   Arguments counted;
   for (const ArgumentSchema& argument : own.schema.arguments) {
-    if (argument.is_seed && !random) continue;
+    if (argument.is_place || (argument.is_seed && !random)) continue;
     if (argument.is_batch_size && !own.with_batch_size) continue;
     counted.Set(argument.name, own.arguments[argument.name]);
   }

@@ -141,6 +141,13 @@ absl::StatusOr<CutRecord> DecideCut(const Manifest& manifest, const CutFacts& fa
   return record;
 }
 
+CutRecord CutByChunk(const Manifest& manifest) {
+  CutRecord record = {
+      .counted = manifest.counted(), .by_chunk = true, .lane_rows = kRowsMax};
+  if (record.counted) record.chunk = ChooseChunkRule(manifest);
+  return record;
+}
+
 absl::StatusOr<LaneList> LaneList::Cut(const Manifest& manifest,
                                        const CutRecord& record,
                                        const base::RandomKey& key) {
@@ -162,10 +169,19 @@ LaneList::LaneList(ChunkTable chunks, const CutRecord& record,
       permutation_(permuted_ ? chunks_.rows() : chunks_.chunks(), key) {
   if (permuted_) {
     CutPermutation(record);
+  } else if (record.by_chunk) {
+    CutChunks();
   } else if (record.counted) {
     CutByRows(record);
   } else {
     CutByBytes(record);
+  }
+}
+
+void LaneList::CutChunks() {
+  starts_.push_back({});
+  for (int64_t place = 0; place < chunks_.chunks(); ++place) {
+    EndLane(ChunkAt(place).rows(), {place + 1, 0});
   }
 }
 

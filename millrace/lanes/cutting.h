@@ -45,6 +45,7 @@ struct CutRecord {
   bool counted = true;      // Row counts were known.
   bool shuffled = false;    // Chunks are permuted.
   bool permuted = false;    // Rows are.
+  bool by_chunk = false;    // Every chunk is a lane.
   ChunkRule chunk = {};     // How splits are cut into chunks.
   int64_t lane_rows = 1;    // Rows a lane gets, or a little more.
   bool exact_ends = false;  // Divisible chunks are cut so that a lane gets just that.
@@ -55,6 +56,10 @@ struct CutRecord {
 
 // Decides how to cut. Fails for absurd numbers, naming them.
 absl::StatusOr<CutRecord> DecideCut(const Manifest& manifest, const CutFacts& facts);
+
+// Cuts so that every chunk is a lane, in order: by the manifest alone.
+// Requires: Check found nothing.
+CutRecord CutByChunk(const Manifest& manifest);
 
 // The lanes of one pass.
 class LaneList {
@@ -89,6 +94,7 @@ class LaneList {
 
   LaneList(ChunkTable chunks, const CutRecord& record, const base::RandomKey& key);
 
+  void CutChunks();
   void CutByRows(const CutRecord& record);
   void CutPermutation(const CutRecord& record);
   void CutByBytes(const CutRecord& record);

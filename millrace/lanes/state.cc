@@ -183,6 +183,7 @@ absl::Status SameCut(const CutRecord& state, const CutRecord& job) {
   TRY(Same("counted", YesNo(state.counted), YesNo(job.counted)));
   TRY(Same("shuffled", YesNo(state.shuffled), YesNo(job.shuffled)));
   TRY(Same("permuted", YesNo(state.permuted), YesNo(job.permuted)));
+  TRY(Same("lanes by chunk", YesNo(state.by_chunk), YesNo(job.by_chunk)));
   TRY(Same("rows per chunk", number(state.chunk.rows), number(job.chunk.rows)));
   TRY(Same("bytes per chunk", number(state.chunk.bytes.count()),
            number(job.chunk.bytes.count())));
@@ -200,6 +201,11 @@ absl::Status SameCuts(const std::vector<CutRecord>& state,
 }
 
 std::string ToString(const CutRecord& cut) {
+  if (cut.by_chunk) {
+    return base::StrCat("chunks of ", cut.chunk.rows, " rows or ",
+                        cut.chunk.bytes.count(), " bytes, each a lane",
+                        cut.counted ? ", counted" : ", not counted");
+  }
   if (!cut.counted) {
     return base::StrCat("lanes of ", cut.lane_bytes.count(), " bytes",
                         cut.shuffled ? ", shuffled" : "", ", not counted");

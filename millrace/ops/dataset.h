@@ -60,6 +60,12 @@ struct BucketOptions {
   bool per_lane = false;
 };
 
+struct CacheOptions {
+  // The folder to keep rows in, made where it is missing; by default they are kept in
+  // memory, for as long as the process lives.
+  std::optional<std::string> path = {};
+};
+
 struct ChooseOptions {
   // When to end: with the first choice of an input that has ended, or with all, such
   // choices being passed over.
@@ -259,6 +265,15 @@ struct ReadFixedOptions {
   int64_t footer_bytes = 0;
 };
 
+struct ReadFramesOptions {
+  // The files: paths or patterns such as train-{000..127}.tar, *.tar, data/**/*.txt.
+  // They are read sorted by name. Must be given.
+  std::vector<std::string> paths = {};
+  // The fields of the rows and their types. By default the first file says; all must
+  // say the same.
+  std::optional<std::string> fields = {};
+};
+
 struct ReadImagesOptions {
   // Folders that hold a folder for each class, or patterns such as train/*/*.jpg. Must
   // be given.
@@ -418,6 +433,18 @@ class Dataset : public ops::DatasetBase {
        {"ragged", ops::ToValue(options.ragged)},
        {"per_lane", ops::ToValue(options.per_lane)}},
       "length", length));
+  }
+
+  // Keeps the rows that come to it, so that later passes need not compute them again:
+  // in memory, or in files. What stands before it gives the same rows, in the same
+  // order and with the same draws, in every pass; so put random augmentation and
+  // shuffles behind it. Rows are kept by chunks where all that stands before it works
+  // row by row, and as far as there is room: what finds none is computed again. Files
+  // of changed data or of another pipeline are never taken. It may be shared by
+  // pipelines that begin alike.
+  Dataset Cache(const CacheOptions& options = {}) const {
+    return Dataset(Then("cache",
+      {{"path", ops::ToValue(options.path)}}));
   }
 
   // Gives rows of its inputs in the order that the first input tells: each of its rows
@@ -765,6 +792,14 @@ inline Dataset ReadFixed(const ReadFixedOptions& options) {
        {"record_bytes", ops::ToValue(options.record_bytes)},
        {"header_bytes", ops::ToValue(options.header_bytes)},
        {"footer_bytes", ops::ToValue(options.footer_bytes)}});
+}
+
+// Reads files of frames, as `millrace save` writes them: rows of any type, as they were
+// in memory.
+inline Dataset ReadFrames(const ReadFramesOptions& options) {
+  return Dataset::FromSource("read_frames",
+      {{"paths", ops::ToValue(options.paths)},
+       {"fields", ops::ToValue(options.fields)}});
 }
 
 // Reads images that are sorted into folders, one folder a class, as the fields `image`

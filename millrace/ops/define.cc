@@ -31,6 +31,10 @@ ArgumentOption BatchSize() {
   return [](ir::ArgumentSchema& schema) { schema.is_batch_size = true; };
 }
 
+ArgumentOption Place() {
+  return [](ir::ArgumentSchema& schema) { schema.is_place = true; };
+}
+
 core::Spec ResultSpec(const ir::Expression& function) {
   std::vector<core::FieldSpec> fields;
   for (const ir::Result& result : function.results()) {

@@ -70,6 +70,7 @@ ArgumentOption AtMost(int64_t most);
 ArgumentOption Required();   // No default, although the struct has one.
 ArgumentOption Seed();       // Counts in fingerprints only where something is drawn.
 ArgumentOption BatchSize();  // Does not change which rows there are.
+ArgumentOption Place();      // Says where results are kept.
 
 // How a member of an argument struct is an argument: its type in the schema, and the
 // way to and from plain data.

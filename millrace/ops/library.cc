@@ -6,13 +6,20 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_join.h"
+
 #include "millrace/base/check.h"
+#include "millrace/base/text.h"
+#include "millrace/ir/kernel.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/kernels/catalog.h"
 #include "millrace/ops/define.h"
 #include "millrace/ops/merger.h"
 #include "millrace/ops/operator.h"
+#include "millrace/ops/save_format.h"
 #include "millrace/ops/source.h"
 
 namespace millrace::ops {
@@ -21,12 +28,22 @@ namespace millrace::ops {
 #include "millrace/ops/catalog.inc"
 #undef OPERATOR
 
+#define FORMAT(name) SaveFormat name##Format();
+#include "millrace/ops/formats.inc"
+#undef FORMAT
+
+ir::KernelSchema ReadFileKernel();
+
 Library Library::BuiltIn() {
   Library library;
   kernels::AddKernels(*library.catalog_);
+  library.catalog_->Add(ReadFileKernel());
 #define OPERATOR(name) library.Add(name##Def());
 #include "millrace/ops/catalog.inc"
 #undef OPERATOR
+#define FORMAT(name) library.AddFormat(name##Format());
+#include "millrace/ops/formats.inc"
+#undef FORMAT
   return library;
 }
 
@@ -34,10 +51,25 @@ void Library::Add(OperatorDef def) {
   const int ways = (def.make ? 1 : 0) + (def.make_source ? 1 : 0) +
                    (def.make_merger ? 1 : 0) + (def.steps ? 1 : 0);
   const ir::OperatorTraits& traits = def.schema.traits;
-  CHECK_EQ(ways, traits.repeats || traits.concatenates ? 0 : 1) << def.schema.name;
+  const bool by_lanes = traits.repeats || traits.concatenates || traits.caches;
+  CHECK_EQ(ways, by_lanes ? 0 : 1) << def.schema.name;
   catalog_->Add(def.schema);
   const std::string name = def.schema.name;
   defs_.emplace(name, std::move(def));
+}
+
+void Library::AddFormat(SaveFormat format) {
+  const std::string name = format.name;
+  CHECK(formats_.emplace(name, std::move(format)).second) << name;
+}
+
+absl::StatusOr<const SaveFormat*> Library::FindFormat(const std::string& name) const {
+  const auto found = formats_.find(name);
+  if (found != formats_.end()) return &found->second;
+  std::vector<std::string> names;
+  for (const auto& [known, format] : formats_) names.push_back(known);
+  return absl::InvalidArgumentError(base::StrCat(
+      "no format is called ", name, ": there are ", absl::StrJoin(names, ", ")));
 }
 
 std::unique_ptr<Operator> Library::Make(const ir::Pipeline& node,

@@ -8,11 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+
 #include "millrace/ir/catalog.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ops/define.h"
 #include "millrace/ops/merger.h"
 #include "millrace/ops/operator.h"
+#include "millrace/ops/save_format.h"
 #include "millrace/ops/source.h"
 
 namespace millrace::ops {
@@ -23,6 +26,7 @@ class Library {
   static Library BuiltIn();
 
   void Add(OperatorDef def);
+  void AddFormat(SaveFormat format);
 
   const ir::Catalog& catalog() const { return *catalog_; }
 
@@ -36,6 +40,11 @@ class Library {
   std::unique_ptr<Merger> MakeMerger(const ir::Pipeline& node,
                                      MergeContext context) const;
 
+  // Finds a format that rows are saved in. An error names those there are.
+  absl::StatusOr<const SaveFormat*> FindFormat(const std::string& name) const;
+
+  const std::map<std::string, SaveFormat>& formats() const { return formats_; }
+
   // Gives what a node is run as, one behind the other; empty where it runs itself.
   std::vector<Step> StepsOf(const ir::Pipeline& node) const;
 
@@ -43,6 +52,7 @@ class Library {
   // On the heap: pipelines point into it, also after the library was moved.
   std::unique_ptr<ir::Catalog> catalog_ = std::make_unique<ir::Catalog>();
   std::map<std::string, OperatorDef> defs_;
+  std::map<std::string, SaveFormat> formats_;
 };
 
 // The library of this process: all that is built in, and what adapters added.

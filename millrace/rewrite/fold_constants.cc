@@ -2,11 +2,11 @@
 // block: `.value * (60 * 60)` becomes `.value * 3600`. The kernels' own code computes
 // it, so that the bits are those of a run.
 //
-// Left as they are: random calls; what fails with these constants, so that the error
-// comes when it runs, as before; what would change a type (a shape known only now), be
-// too large to stand in the text, or be NaN, of which a literal keeps no sign. A plain
-// number that a reader would refuse as a literal (300 for uint8; computed it wraps)
-// stays computed.
+// Left as they are: random calls; calls that read files; what fails with these
+// constants, so that the error comes when it runs, as before; what would change a type
+// (a shape known only now), be too large to stand in the text, or be NaN, of which a
+// literal keeps no sign. A plain number that a reader would refuse as a literal (300
+// for uint8; computed it wraps) stays computed.
 
 #include <algorithm>
 #include <cmath>
@@ -123,7 +123,8 @@ class Folding {
     const auto is_literal = [&](TermId operand) {
       return builder_.term(operand).kind == Term::Kind::kLiteral;
     };
-    return !call.kernel->random && std::ranges::all_of(operands, is_literal);
+    const bool pure = !call.kernel->random && !call.kernel->reads_files;
+    return pure && std::ranges::all_of(operands, is_literal);
   }
 
   // The literal that a call gives; nothing when it must stay a call.

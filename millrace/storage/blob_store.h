@@ -50,6 +50,9 @@ class Blob {
   }
 };
 
+// Whether what is written must outlive a loss of power from then on.
+enum class Sync : uint8_t { kNow, kLater };
+
 // A file being written. Nobody sees it before Publish; dropped without, it is gone.
 class BlobWriter {
  public:
@@ -59,7 +62,7 @@ class BlobWriter {
 
   // Makes the content appear under its name, all at once, in place of what was there.
   // Call it once, last.
-  virtual absl::Status Publish() = 0;
+  virtual absl::Status Publish(Sync sync) = 0;
 };
 
 class BlobStore {
@@ -78,8 +81,12 @@ class BlobStore {
   // when it has changed.
   virtual absl::StatusOr<std::unique_ptr<Blob>> Open(const BlobInfo& listed) const = 0;
 
+  // Begins a file, in folders that are made where they are missing.
   virtual absl::StatusOr<std::unique_ptr<BlobWriter>> Create(
       const std::string& path) const = 0;
+
+  // Removes a file; one that is not there is no error.
+  virtual absl::Status Remove(const std::string& path) const = 0;
 };
 
 // Reads all of a file into memory. Refuses files over `bytes_max`.

@@ -44,6 +44,11 @@ class FailingStore final : public BlobStore {
     return below_.Create(path);
   }
 
+  absl::Status Remove(const std::string& path) const override {
+    TRY(Call());
+    return below_.Remove(path);
+  }
+
   // Fails from this call on; never when negative.
   void FailAt(int64_t call) {
     calls_ = 0;

@@ -268,6 +268,16 @@ std::string Unescape(std::string_view pattern) {
   return path;
 }
 
+std::string Escape(std::string_view path) {
+  std::string pattern;
+  for (const char c : path) {
+    if (std::string_view("*?[]{},\\").find(c) != std::string_view::npos)
+      pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
 absl::StatusOr<Texts> MatchPattern(std::string_view pattern, ListFolder list_folder) {
   Texts found;
   const bool absolute = pattern.starts_with('/');

@@ -35,6 +35,9 @@ bool IsPlainPath(std::string_view pattern);
 // A plain path without its backslashes.
 std::string Unescape(std::string_view pattern);
 
+// The pattern that stands for a path alone, whatever characters are in it.
+std::string Escape(std::string_view path);
+
 struct FolderEntry {
   std::string name;
   bool is_folder = false;  // Also when it is a link to one.

@@ -98,6 +98,7 @@ TEST(GlobTest, KnowsPlainPaths) {
   EXPECT_FALSE(IsPlainPath("a*"));
   EXPECT_FALSE(IsPlainPath("[a]"));
   EXPECT_EQ(Unescape("a\\*\\\\b"), "a*\\b");
+  EXPECT_EQ(Unescape(Escape("a{b}*[c]\\d")), "a{b}*[c]\\d");
 }
 
 // A small world: folders, and what is in them.

@@ -164,8 +164,10 @@ class LocalWriter final : public BlobWriter {
     return absl::OkStatus();
   }
 
-  absl::Status Publish() override {
-    if (fsync(*descriptor_) != 0) return Failed("cannot write file", path_, errno);
+  absl::Status Publish(Sync sync) override {
+    if (sync == Sync::kNow && fsync(*descriptor_) != 0) {
+      return Failed("cannot write file", path_, errno);
+    }
     if (hidden_.empty()) TRY(GiveName());
     if (std::rename(hidden_.c_str(), path_.c_str()) != 0) {
       return Failed("cannot publish file", path_, errno);
@@ -292,6 +294,9 @@ absl::StatusOr<std::unique_ptr<BlobWriter>> LocalFiles::Create(
     const std::string& path) const {
   const std::string parent = std::filesystem::path(path).parent_path().string();
   const std::string folder = parent.empty() ? "." : parent;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return Failed("cannot make folder", folder, error.value());
   int descriptor = OpenAgainWhenInterrupted(folder, O_TMPFILE | O_WRONLY);
   if (descriptor >= 0) return std::make_unique<LocalWriter>(descriptor, path, "");
   // Not every file system has files without a name.
@@ -299,6 +304,11 @@ absl::StatusOr<std::unique_ptr<BlobWriter>> LocalFiles::Create(
   descriptor = OpenAgainWhenInterrupted(hidden, O_CREAT | O_EXCL | O_WRONLY);
   if (descriptor < 0) return Failed("cannot create file", path, errno);
   return std::make_unique<LocalWriter>(descriptor, path, std::move(hidden));
+}
+
+absl::Status LocalFiles::Remove(const std::string& path) const {
+  if (unlink(path.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
+  return Failed("cannot remove file", path, errno);
 }
 
 BlobStore& ProcessFiles() {

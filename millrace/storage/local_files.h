@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
@@ -21,6 +22,7 @@ class LocalFiles final : public BlobStore {
   absl::StatusOr<std::unique_ptr<Blob>> Open(const BlobInfo& listed) const override;
   absl::StatusOr<std::unique_ptr<BlobWriter>> Create(
       const std::string& path) const override;
+  absl::Status Remove(const std::string& path) const override;
 };
 
 // The one of this process.

@@ -42,6 +42,7 @@ using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 std::vector<std::string> NamesIn(const std::string& folder) {
   std::vector<std::string> names;
@@ -193,7 +194,7 @@ TEST_F(LocalFilesTest, WritesAppearAllAtOnceInPlaceOfWhatWasThere) {
     EXPECT_THAT(writer->Append(content), IsOk());
     EXPECT_THAT(writer->Append(" part"), IsOk());
     EXPECT_EQ(NamesIn(folder_.path()).size(), *content == 'f' ? 0U : 1U);
-    EXPECT_THAT(writer->Publish(), IsOk());
+    EXPECT_THAT(writer->Publish(Sync::kNow), IsOk());
     EXPECT_EQ(ReadFile(folder_ / "a"), std::string(content) + " part");
     EXPECT_THAT(NamesIn(folder_.path()), ElementsAre("a"));
   }
@@ -241,8 +242,22 @@ TEST_F(LocalFilesTest, WritesThatAreNotPublishedLeaveNothing) {
     EXPECT_THAT(writer->Append("half"), IsOk());
   }
   EXPECT_THAT(NamesIn(folder_.path()), IsEmpty());
-  EXPECT_THAT(files_.Create(folder_ / "no/such/folder"),
-              StatusIs(kNotFound, HasSubstr("cannot create file")));
+}
+
+TEST_F(LocalFilesTest, FoldersAreMadeWhereTheyAreMissing) {
+  const std::unique_ptr<BlobWriter> writer = *files_.Create(folder_ / "a/b/c");
+  EXPECT_THAT(writer->Publish(Sync::kLater), IsOk());
+  EXPECT_THAT(files_.Find(folder_ / "a/b/c"), IsOk());
+  EXPECT_THAT(files_.Create(folder_ / "a/b/c/d"),
+              StatusIs(kNotFound, HasSubstr("cannot make folder")));
+}
+
+TEST_F(LocalFilesTest, RemovesFilesAlsoThoseThatAreNotThere) {
+  const std::string path = folder_.Write("a", "b");
+  EXPECT_THAT(files_.Remove(path), IsOk());
+  EXPECT_THAT(files_.Find(path), StatusIs(kNotFound));
+  EXPECT_THAT(files_.Remove(path), IsOk());
+  EXPECT_THAT(files_.Remove(folder_.path()), Not(IsOk()));
 }
 
 }  // namespace

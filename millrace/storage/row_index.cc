@@ -202,7 +202,7 @@ absl::Status SaveIndex(const BlobStore& store, const BlobInfo& file, RowFormat f
                        const RowIndex& index) {
   const std::unique_ptr<BlobWriter> writer = TRY(store.Create(IndexPath(file.path)));
   TRY(writer->Append(EncodeIndex(index, format, file)));
-  return writer->Publish();
+  return writer->Publish(Sync::kNow);
 }
 
 }  // namespace millrace::storage

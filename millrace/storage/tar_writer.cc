@@ -54,7 +54,7 @@ absl::Status TarWriter::Add(std::string_view name, std::string_view content) {
 
 absl::Status TarWriter::Publish() {
   TRY(file_->Append(std::string(2 * kBlock, '\0')));
-  return file_->Publish();
+  return file_->Publish(Sync::kNow);
 }
 
 }  // namespace millrace::storage

@@ -6,6 +6,7 @@
 //   open_parquet ──► file ──► schema, groups, ranges      (reads the footer)
 //   open_messages ─► file ──► schema                      (of the schema's message)
 //                     └─► open_part(bytes in memory) ──► next(field, rows), next, ...
+//   open_writer(format, schema) ──► write(rows), write, ..., finish
 //
 // A file may be used from any thread. Of a part, different fields may be decoded at the
 // same time. Functions that can fail give 0 or the kind of the error. Nothing here
@@ -18,7 +19,7 @@
 
 extern "C" {
 
-inline constexpr int32_t kMillraceArrowVersion = 1;
+inline constexpr int32_t kMillraceArrowVersion = 2;
 
 // Kinds of errors.
 inline constexpr int32_t kMillraceArrowOk = 0;
@@ -30,8 +31,13 @@ struct MillraceArrowError {
   char text[1000];  // Ends with a zero.
 };
 
+// Formats of files that are written.
+inline constexpr int32_t kMillraceArrowIpc = 0;
+inline constexpr int32_t kMillraceArrowParquet = 1;
+
 struct MillraceArrowFile;
 struct MillraceArrowPart;
+struct MillraceArrowWriter;
 
 // A file that can be read while a function runs.
 struct MillraceArrowBytes {
@@ -76,6 +82,13 @@ struct MillraceArrowAllocator {
   void (*free)(void* handle);
 };
 
+// Where the bytes of a file that is written go, in order.
+struct MillraceArrowSink {
+  void* context;
+  // Gives 0, or anything else when it failed.
+  int32_t (*write)(void* context, const void* data, int64_t size);
+};
+
 struct MillraceArrowFunctions {
   int32_t version;
   const char* library;  // "Arrow 26.0.1".
@@ -112,6 +125,16 @@ struct MillraceArrowFunctions {
   int32_t (*next)(MillraceArrowPart*, int64_t field, int64_t rows, ArrowArray*,
                   MillraceArrowError*);
   void (*close_part)(MillraceArrowPart*);
+
+  // Begins a file of rows; a schema is a struct of the fields. Takes the schema over,
+  // as write does the rows, also when it fails. The sink is used until close_writer.
+  int32_t (*open_writer)(int32_t format, ArrowSchema*, const MillraceArrowSink*,
+                         MillraceArrowWriter**, MillraceArrowError*);
+  int32_t (*write)(MillraceArrowWriter*, ArrowArray*, MillraceArrowError*);
+
+  // Writes the end of the file.
+  int32_t (*finish)(MillraceArrowWriter*, MillraceArrowError*);
+  void (*close_writer)(MillraceArrowWriter*);
 };
 
 using MillraceArrowEntry = const MillraceArrowFunctions*();

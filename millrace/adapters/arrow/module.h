@@ -37,6 +37,13 @@ struct PartCloser {
   void operator()(MillraceArrowPart* part) const { module->close_part(part); }
 };
 
+struct WriterCloser {
+  const MillraceArrowFunctions* module;
+
+  void operator()(MillraceArrowWriter* writer) const { module->close_writer(writer); }
+};
+
+using WriterHandle = std::unique_ptr<MillraceArrowWriter, WriterCloser>;
 using FileHandle = std::unique_ptr<MillraceArrowFile, FileCloser>;
 using PartHandle = std::unique_ptr<MillraceArrowPart, PartCloser>;
 

@@ -7,6 +7,8 @@ namespace millrace::arrow {
 void AddOperators(ops::Library& library) {
   library.Add(ReadParquetDef());
   library.Add(ReadArrowDef());
+  library.AddFormat(ArrowFormat());
+  library.AddFormat(ParquetFormat());
 }
 
 }  // namespace millrace::arrow

@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,39 +29,16 @@
 
 #include "millrace/adapters/arrow/interface.h"
 #include "millrace/adapters/arrow_module/decoded_field.h"
+#include "millrace/adapters/arrow_module/guarded.h"
 #include "millrace/adapters/arrow_module/limited_pool.h"
 #include "millrace/adapters/arrow_module/memory_file.h"
+#include "millrace/adapters/arrow_module/writer.h"
 
 namespace millrace::arrow_module {
 namespace {
 
 // Column chunks of old writers can be so much longer than they say (PARQUET-816).
 constexpr int64_t kChunkPadding = 100;
-
-int32_t Fail(int32_t kind, const char* text, MillraceArrowError* error) {
-  std::strncpy(error->text, text, sizeof(error->text) - 1);
-  error->text[sizeof(error->text) - 1] = '\0';
-  return kind;
-}
-
-int32_t Fail(const arrow::Status& status, MillraceArrowError* error) {
-  if (status.ok()) return kMillraceArrowOk;
-  const int32_t kind =
-      status.IsOutOfMemory() ? kMillraceArrowMemory : kMillraceArrowData;
-  return Fail(kind, status.message().c_str(), error);
-}
-
-// Runs what may throw, and be wrong.
-template <typename Work>
-int32_t Guarded(MillraceArrowError* error, const Work& work) {
-  try {
-    return Fail(work(), error);
-  } catch (const std::bad_alloc&) {
-    return Fail(kMillraceArrowMemory, "there is not enough memory", error);
-  } catch (const std::exception& thrown) {
-    return Fail(kMillraceArrowData, thrown.what(), error);
-  }
-}
 
 parquet::ArrowReaderProperties PropertiesFor(int64_t batch_rows) {
   parquet::ArrowReaderProperties properties(/*use_threads=*/false);
@@ -333,6 +308,10 @@ constexpr MillraceArrowFunctions kFunctions = {
     .open_part = OpenPart,
     .next = Next,
     .close_part = ClosePart,
+    .open_writer = OpenWriter,
+    .write = WriteRows,
+    .finish = FinishFile,
+    .close_writer = CloseWriter,
 };
 
 }  // namespace

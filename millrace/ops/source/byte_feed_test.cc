@@ -170,6 +170,10 @@ class StingyStore final : public storage::BlobStore {
     return storage::ProcessFiles().Create(path);
   }
 
+  absl::Status Remove(const std::string& path) const override {
+    return storage::ProcessFiles().Remove(path);
+  }
+
   mutable int waits = 0;
 };
 

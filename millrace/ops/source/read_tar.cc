@@ -21,39 +21,31 @@
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/paths.h"
 #include "millrace/ops/source/scan_source.h"
+#include "millrace/ops/source/tar_types.h"
 #include "millrace/storage/row_scanner.h"
 #include "millrace/storage/tar.h"
 
 namespace millrace::ops {
 namespace {
 
-constexpr std::string_view kKeyField = "__key__";
-
 struct ReadTarArgs {
   std::vector<std::string> paths;
   std::vector<std::string> fields;
 };
 
-// The type of a field, by the last part of its name: "cls", "seg.cls".
-core::DType TypeOf(const std::string& field) {
-  const std::string last = field.substr(field.rfind('.') + 1);
-  if (last == "cls" || field == "index") return core::DType::kInt64;
-  return last == "txt" ? core::DType::kString : core::DType::kBytes;
-}
-
 // The fields that are members of the tar: the key is none, and always there.
 std::vector<std::string> MembersOf(const ReadTarArgs& args) {
   std::vector<std::string> members = args.fields;
-  std::erase(members, kKeyField);
+  std::erase(members, kTarKey);
   return members;
 }
 
 core::Spec RowSpec(const ReadTarArgs& args) {
   std::vector<core::FieldSpec> fields;
   for (const std::string& field : MembersOf(args)) {
-    fields.push_back({field, TypeOf(field), {}});
+    fields.push_back({field, TarTypeOf(field), {}});
   }
-  fields.push_back({std::string(kKeyField), core::DType::kString, {}});
+  fields.push_back({std::string(kTarKey), core::DType::kString, {}});
   return core::Spec(std::move(fields));
 }
 
