@@ -298,6 +298,11 @@ std::string_view TrimJson(std::string_view text) {
   return text;
 }
 
+std::string_view WithoutMark(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  return text;
+}
+
 bool IsJsonNumber(std::string_view text) {
   if (text == "NaN") return true;
   if (text.starts_with('-')) text.remove_prefix(1);

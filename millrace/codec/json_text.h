@@ -39,6 +39,9 @@ JsonValue JsonValueOf(std::string_view text);
 // Takes off the spaces around a text, as JSON knows them.
 std::string_view TrimJson(std::string_view text);
 
+// The text without a mark of its encoding before it.
+std::string_view WithoutMark(std::string_view text);
+
 bool IsJsonNumber(std::string_view text);
 
 // Writes what a string's text stands for, which is no longer than that. Gives its size;

@@ -17,6 +17,8 @@
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/base/utf8.h"
+#include "millrace/codec/json_text.h"
+#include "millrace/codec/number_text.h"
 #include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
@@ -24,17 +26,12 @@
 #include "millrace/ops/source/csv_cells.h"
 #include "millrace/ops/source/field_column.h"
 #include "millrace/ops/source/missing.h"
-#include "millrace/ops/source/number_text.h"
 #include "millrace/ops/source/row_parser.h"
 
 namespace millrace::ops {
 namespace {
 
-// The text without a mark of its encoding.
-std::string_view WithoutMark(std::string_view text) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  return text;
-}
+using codec::NumberRead;
 
 std::optional<bool> ReadBool(std::string_view text) {
   if (text == "true" || text == "True" || text == "TRUE" || text == "1") return true;
@@ -57,7 +54,7 @@ class CsvRows final : public RowParser {
   }
 
   absl::Status Add(const RowText& row) override {
-    absl::Status added = Put(WithoutMark(row.text));
+    absl::Status added = Put(codec::WithoutMark(row.text));
     if (added.ok()) {
       for (Field& field : fields_) field.column->EndRow();
     } else {
@@ -131,8 +128,8 @@ struct Seen {
     int64_t integer = 0;
     double number = 0;
     any = true;
-    integers = integers && ReadInteger(cell.text, &integer) == NumberRead::kDone;
-    numbers = numbers && ReadFloat(cell.text, &number) == NumberRead::kDone;
+    integers = integers && codec::ReadInteger(cell.text, &integer) == NumberRead::kDone;
+    numbers = numbers && codec::ReadFloat(cell.text, &number) == NumberRead::kDone;
     bools = bools && ReadBool(cell.text).has_value();
   }
 
@@ -173,7 +170,7 @@ absl::StatusOr<std::vector<std::string>> ReadCsvHeader(std::string_view header,
                                                        const CsvSyntax& syntax) {
   constexpr size_t kColumnsMax = 1 << 16;
   CsvCells cells(syntax);
-  TRY(cells.Split(WithoutMark(header), kColumnsMax));
+  TRY(cells.Split(codec::WithoutMark(header), kColumnsMax));
   if (cells.count() > kColumnsMax) {
     return absl::DataLossError(
         base::StrCat("there are more than ", kColumnsMax, " columns"));
@@ -195,7 +192,7 @@ core::Spec TellCsvFields(const std::vector<std::string>& rows, const CsvPlan& pl
   CsvCells cells(plan.syntax);
   std::vector<Seen> seen(plan.columns.size());
   for (const std::string& row : rows) {
-    if (!cells.Split(WithoutMark(row), seen.size()).ok()) continue;
+    if (!cells.Split(codec::WithoutMark(row), seen.size()).ok()) continue;
     if (cells.count() != seen.size()) continue;
     for (size_t i = 0; i < seen.size(); ++i) seen[i].Add(cells[i]);
   }

@@ -20,6 +20,7 @@
 #include "millrace/base/check.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
+#include "millrace/codec/number_text.h"
 #include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
@@ -27,11 +28,12 @@
 #include "millrace/core/pool.h"
 #include "millrace/core/shape.h"
 #include "millrace/core/spec.h"
-#include "millrace/ops/source/number_text.h"
 #include "millrace/ops/source/row_builder.h"
 
 namespace millrace::ops {
 namespace {
+
+using codec::NumberRead;
 
 template <typename T>
 inline constexpr bool kIsSmallFloat =
@@ -67,14 +69,14 @@ bool Narrow(int64_t from, T* to) {
 template <typename T>
 NumberRead Read(std::string_view text, T* value) {
   if constexpr (std::same_as<T, uint64_t>) {
-    return ReadInteger(text, value);
+    return codec::ReadInteger(text, value);
   } else {
     std::conditional_t<kIsReal<T>, double, int64_t> wide = 0;
     NumberRead read = NumberRead::kDone;
     if constexpr (kIsReal<T>) {
-      read = ReadFloat(text, &wide);
+      read = codec::ReadFloat(text, &wide);
     } else {
-      read = ReadInteger(text, &wide);
+      read = codec::ReadInteger(text, &wide);
     }
     if (read != NumberRead::kDone) return read;
     return Narrow(wide, value) ? NumberRead::kDone : NumberRead::kOutOfRange;

@@ -16,10 +16,10 @@
 #include "millrace/base/text.h"
 #include "millrace/codec/json.h"
 #include "millrace/codec/json_text.h"
+#include "millrace/codec/number_text.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/shape.h"
 #include "millrace/core/spec.h"
-#include "millrace/ops/source/number_text.h"
 
 namespace millrace::ops {
 namespace {
@@ -64,7 +64,7 @@ struct Seen {
         strings = true;
         break;
       case Kind::kNumber:
-        if (ReadInteger(value.text, &integer) == NumberRead::kDone) {
+        if (codec::ReadInteger(value.text, &integer) == codec::NumberRead::kDone) {
           integers = true;
         } else {
           numbers = true;

@@ -118,8 +118,7 @@ class JsonRows final : public RowParser {
  private:
   // The text, without a mark of its encoding, where bytes behind it can be read.
   std::string_view Padded(const RowText& row) {
-    std::string_view text = row.text;
-    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+    const std::string_view text = codec::WithoutMark(row.text);
     if (row.slack >= codec::kJsonSlack) return text;
     padded_.assign(text);
     padded_.append(codec::kJsonSlack, '\0');

@@ -1,4 +1,4 @@
-#include "millrace/ops/source/number_text.h"
+#include "millrace/codec/number_text.h"
 
 #include <array>
 #include <charconv>
@@ -10,7 +10,7 @@
 
 #include "absl/strings/charconv.h"
 
-namespace millrace::ops {
+namespace millrace::codec {
 namespace {
 
 // Reads digits from `at` on, into a number that has room for them; gives the place
@@ -94,4 +94,4 @@ NumberRead ReadFloat(std::string_view text, double* number) {
   return read == NumberRead::kOutOfRange ? ReadExtreme(text, number) : read;
 }
 
-}  // namespace millrace::ops
+}  // namespace millrace::codec

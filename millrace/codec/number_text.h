@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace millrace::ops {
+namespace millrace::codec {
 
 enum class NumberRead : uint8_t {
   kDone,
@@ -21,4 +21,4 @@ NumberRead ReadInteger(std::string_view text, uint64_t* number);
 // is too small to be told from zero is zero.
 NumberRead ReadFloat(std::string_view text, double* number);
 
-}  // namespace millrace::ops
+}  // namespace millrace::codec

@@ -1,4 +1,4 @@
-#include "millrace/ops/source/number_text.h"
+#include "millrace/codec/number_text.h"
 
 #include <charconv>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include "millrace/base/hash.h"
 #include "millrace/base/text.h"
 
-namespace millrace::ops {
+namespace millrace::codec {
 namespace {
 
 template <typename T>
@@ -89,4 +89,4 @@ TEST(NumberTextTest, ReadsFloatsInEveryForm) {
 }
 
 }  // namespace
-}  // namespace millrace::ops
+}  // namespace millrace::codec
