@@ -18,7 +18,7 @@ millrace_layer(lanes    USES ir)
 millrace_layer(profile  USES ir)
 millrace_layer(rewrite  USES ir            TESTS_USE ops)
 millrace_layer(storage  USES lanes frames)
-millrace_layer(kernels  USES ir            LINKS JPEG::JPEG PNG::PNG webp hwy::hwy re2)
+millrace_layer(kernels  USES ir codec      LINKS JPEG::JPEG PNG::PNG webp hwy::hwy re2)
 millrace_layer(ops      USES storage kernels)
 millrace_layer(adapters/arrow USES ops      LINKS ${CMAKE_DL_LIBS})
 millrace_layer(exec     USES ops rewrite profile

@@ -16,9 +16,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
 #include "millrace/base/text.h"
+#include "millrace/codec/json_path.h"
 #include "millrace/codec/json_text.h"
 
 namespace millrace::codec {
@@ -75,11 +77,24 @@ absl::Status NotJson(std::string_view text) {
     return absl::DataLossError(
         base::StrCat("no valid JSON: it has ", flaw->what, " at its byte ", flaw->at));
   }
+  return absl::DataLossError("no valid JSON");
+}
+
+absl::Status NoObject(std::string_view text) {
   const JsonValue found = JsonValueOf(TrimJson(text));
-  return absl::DataLossError(
-      found.kind == Kind::kObject
-          ? "no valid JSON"
-          : base::StrCat("no JSON object, but ", Name(found.kind)));
+  const bool other = found.kind != Kind::kObject && !FindJsonFlaw(text);
+  if (!other) return NotJson(text);
+  return absl::DataLossError(base::StrCat("no JSON object, but ", Name(found.kind)));
+}
+
+simdjson::padded_string_view Padded(std::string_view text) {
+  return simdjson::padded_string_view(text.data(), text.size(),
+                                      text.size() + kJsonSlack);
+}
+
+// Tells whether all of a text was read: where nothing is left, there is no location.
+bool IsAtEnd(ondemand::document& document) {
+  return document.current_location().error() == simdjson::error_code::OUT_OF_BOUNDS;
 }
 
 // Takes a member's value as it stands in the text.
@@ -138,18 +153,14 @@ class JsonPicker::Parser {
   // Opens a text and reads its object, all of it.
   absl::Status Read(std::string_view text,
                     absl::FunctionRef<bool(ondemand::object&)> read) {
-    const simdjson::padded_string_view padded(text.data(), text.size(),
-                                              text.size() + kJsonSlack);
     ondemand::document document;
     ondemand::object object;
-    const bool opened = parser_.iterate(padded).get(document) == simdjson::SUCCESS &&
-                        document.get_object().get(object) == simdjson::SUCCESS;
+    const bool opened =
+        parser_.iterate(Padded(text)).get(document) == simdjson::SUCCESS &&
+        document.get_object().get(object) == simdjson::SUCCESS;
     const bool done = opened && read(object);
     if (!wrong_.ok()) return wrong_;
-    // Where nothing is left, there is no location.
-    const bool at_end = done && document.current_location().error() ==
-                                    simdjson::error_code::OUT_OF_BOUNDS;
-    return at_end ? absl::OkStatus() : NotJson(text);
+    return done && IsAtEnd(document) ? absl::OkStatus() : NoObject(text);
   }
 
   bool Show(ondemand::object& object, Visit visit) {
@@ -248,6 +259,103 @@ absl::Status JsonPicker::ForEachMember(
     std::string_view text,
     absl::FunctionRef<void(std::string_view key, const JsonValue& value)> visit) {
   return parser_->ForEachMember(text, visit);
+}
+
+// --- JsonFinder ---
+
+class JsonFinder::Parser {
+ public:
+  explicit Parser(const JsonPath& path) : steps_(path.steps()) {}
+
+  absl::StatusOr<JsonFound> Find(std::string_view text) {
+    const std::string_view trimmed = TrimJson(text);
+    if (!LeadsOn(trimmed, 0)) {
+      if (FindJsonFlaw(text)) return NotJson(text);
+      return JsonFound{.value = JsonValueOf(trimmed)};
+    }
+    found_ = {};
+    wrong_ = absl::OkStatus();
+    ondemand::document document;
+    const bool read =
+        parser_.iterate(Padded(text)).get(document) == simdjson::SUCCESS &&
+        Enter(document, 0) && IsAtEnd(document);
+    if (!wrong_.ok()) return wrong_;
+    if (!read) return NotJson(text);
+    return found_;
+  }
+
+ private:
+  // Tells whether the next step can be taken into the value that begins so.
+  bool LeadsOn(std::string_view value, size_t step) const {
+    return step < steps_.size() &&
+           value.starts_with(steps_[step].is_item() ? '[' : '{');
+  }
+
+  // Takes a step into an object or array, which has the bracket for it.
+  template <typename From>
+  bool Enter(From& from, size_t step) {
+    found_.steps = step;
+    if (steps_[step].is_item()) {
+      ondemand::array array;
+      return from.get_array().get(array) == simdjson::SUCCESS && EnterItem(array, step);
+    }
+    ondemand::object object;
+    return from.get_object().get(object) == simdjson::SUCCESS &&
+           EnterMember(object, step);
+  }
+
+  bool EnterItem(ondemand::array& array, size_t step) {
+    int64_t index = 0;
+    for (auto item : array) {
+      ondemand::value value;
+      if (std::move(item).get(value) != simdjson::SUCCESS) return false;
+      if (index++ == steps_[step].index && !Follow(value, step + 1)) return false;
+    }
+    return true;
+  }
+
+  bool EnterMember(ondemand::object& object, size_t step) {
+    bool seen = false;
+    for (auto member : object) {
+      ondemand::field field;
+      if (std::move(member).get(field) != simdjson::SUCCESS) return false;
+      std::string_view key = KeyAt(field.key().raw());
+      if (!UnescapeKey(key, key_)) return false;
+      if (key != steps_[step].key) continue;
+      if (seen) return FailTwice(step);
+      seen = true;
+      if (!Follow(field.value(), step + 1)) return false;
+    }
+    return true;
+  }
+
+  bool FailTwice(size_t step) {
+    wrong_ =
+        absl::DataLossError(base::StrCat("two values for the key ", steps_[step].key));
+    return false;
+  }
+
+  // Goes on from a value to which so many steps led.
+  bool Follow(ondemand::value& value, size_t step) {
+    if (LeadsOn(value.raw_json_token(), step)) return Enter(value, step);
+    found_.steps = step;
+    return TakeValue(value, found_.value);
+  }
+
+  const std::vector<JsonPathStep>& steps_;
+  ondemand::parser parser_;
+  JsonFound found_;
+  absl::Status wrong_;
+  std::string key_;
+};
+
+JsonFinder::JsonFinder(JsonPath path)
+    : path_(std::move(path)), parser_(std::make_unique<Parser>(path_)) {}
+
+JsonFinder::~JsonFinder() = default;
+
+absl::StatusOr<JsonFound> JsonFinder::Find(std::string_view text) {
+  return parser_->Find(text);
 }
 
 }  // namespace millrace::codec

@@ -5,8 +5,12 @@
 //
 //   JsonPicker picker({"id", "meta.score"});
 //   TRY(picker.Pick(text, values));      // values[1].text == "0.5"
+//
+// A finder does the same for one path, which may lead through arrays too, and into any
+// JSON value.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,8 +19,10 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
+#include "millrace/codec/json_path.h"
 #include "millrace/codec/json_text.h"
 
 namespace millrace::codec {
@@ -50,6 +56,32 @@ class JsonPicker {
   class Parser;
 
   const std::unique_ptr<JsonStep> root_;
+  const std::unique_ptr<Parser> parser_;
+};
+
+// How far a path led.
+struct JsonFound {
+  // What is there; missing where the next step's member or item is not.
+  JsonValue value;
+  size_t steps = 0;  // How many steps lead to it: all of them, unless it is missing,
+                     // null, or something that has no such members or items.
+};
+
+class JsonFinder {
+ public:
+  explicit JsonFinder(JsonPath path);
+  ~JsonFinder();
+
+  const JsonPath& path() const { return path_; }
+
+  // Follows the path into a text. DataLoss when the text is no JSON, or has two values
+  // for a key of the path. Requires: kJsonSlack bytes behind the text.
+  absl::StatusOr<JsonFound> Find(std::string_view text);
+
+ private:
+  class Parser;
+
+  const JsonPath path_;
   const std::unique_ptr<Parser> parser_;
 };
 

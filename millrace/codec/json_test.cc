@@ -15,6 +15,7 @@
 #include "millrace/base/status.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
+#include "millrace/codec/json_path.h"
 #include "millrace/codec/json_text.h"
 
 namespace millrace::codec {
@@ -137,6 +138,87 @@ TEST(JsonTest, ShowsEveryMember) {
                   .ok());
   EXPECT_THAT(members,
               ElementsAre(Pair("b", "1"), Pair("a", "{\"c\": 2}"), Pair("", "[]")));
+}
+
+// What a path leads to, and after how many steps: "2: a number 1".
+absl::StatusOr<std::string> Find(std::string_view path, std::string_view text) {
+  JsonFinder finder(TRY(JsonPath::Parse(path)));
+  const std::string padded = base::StrCat(text, std::string(kJsonSlack, ']'));
+  const JsonFound found =
+      TRY(finder.Find(std::string_view(padded).substr(0, text.size())));
+  return base::StrCat(found.steps, ": ", Name(found.value.kind), " ", found.value.text);
+}
+
+TEST(JsonTest, FollowsAPathThroughObjectsAndArrays) {
+  constexpr std::string_view kText =
+      R"( {"a": {"b": [[1, 2], {"c": "x"}]}, "\u0065.e": true, "n": null} )";
+  EXPECT_THAT(Find("a.b[0][1]", kText), IsOkAndHolds("4: a number 2"));
+  EXPECT_THAT(Find("a.b[1].c", kText), IsOkAndHolds("4: a string x"));
+  EXPECT_THAT(Find("a.b[0]", kText), IsOkAndHolds("3: an array [1, 2]"));
+  EXPECT_THAT(Find("['e.e']", kText), IsOkAndHolds("1: a bool true"));
+  EXPECT_THAT(Find("[1][0]", "[0, [7]]"), IsOkAndHolds("2: a number 7"));
+}
+
+TEST(JsonTest, SaysHowFarAPathLed) {
+  constexpr std::string_view kText = R"({"a": {"b": [1]}, "n": null})";
+  EXPECT_THAT(Find("x", kText), IsOkAndHolds("0: nothing "));
+  EXPECT_THAT(Find("a.x.y", kText), IsOkAndHolds("1: nothing "));
+  EXPECT_THAT(Find("a.b[1]", kText), IsOkAndHolds("2: nothing "));
+  EXPECT_THAT(Find("n.x", kText), IsOkAndHolds("1: null null"));
+  EXPECT_THAT(Find("a[0]", kText), IsOkAndHolds("1: an object {\"b\": [1]}"));
+  EXPECT_THAT(Find("a.b.c", kText), IsOkAndHolds("2: an array [1]"));
+  EXPECT_THAT(Find("a.b[0].c", kText), IsOkAndHolds("3: a number 1"));
+  EXPECT_THAT(Find("a", "[]"), IsOkAndHolds("0: an array []"));
+  EXPECT_THAT(Find("[0]", "[]"), IsOkAndHolds("0: nothing "));
+}
+
+TEST(JsonTest, TheEmptyPathIsTheWholeValue) {
+  EXPECT_THAT(Find("", " 12 "), IsOkAndHolds("0: a number 12"));
+  EXPECT_THAT(Find("", R"("x")"), IsOkAndHolds("0: a string x"));
+  EXPECT_THAT(Find("", "{\"a\":1}"), IsOkAndHolds("0: an object {\"a\":1}"));
+  EXPECT_THAT(Find("a", "null"), IsOkAndHolds("0: null null"));
+  EXPECT_THAT(Find("", std::string_view("\0", 1)), StatusIs(kDataLoss));
+  EXPECT_THAT(Find("", ""), StatusIs(kDataLoss, HasSubstr("its end, too early")));
+}
+
+TEST(JsonTest, APathIntoNoJsonIsAnError) {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {R"({"a":{"b":1})", "its end, too early at its byte 12"},
+      {R"({"a":{"b":1}}x)", "something behind its end at its byte 13"},
+      {R"({"a":{"b":1,}})", "no key in quotes at its byte 12"},
+      {R"({"a":{"b":1}} {})", "something behind its end at its byte 14"},
+      {R"([1, 2)", "its end, too early at its byte 5"},
+      {R"({"a":{"b":1,"b":2}})", "two values for the key b"},
+      {R"({"a":{"b":1},"a":0})", "two values for the key a"},
+      {"{\"a\":{\"b\":1},\"c\":\"\xff\"}", "no valid UTF-8 at its byte 18"},
+  };
+  for (const auto& [text, why] : wrong) {
+    EXPECT_THAT(Find("a.b", text), StatusIs(kDataLoss, HasSubstr(why))) << text;
+  }
+  EXPECT_THAT(Find("[0]", "[1, 2"), StatusIs(kDataLoss, HasSubstr("too early")));
+  EXPECT_THAT(Find("[0]", "[1, 2]]"), StatusIs(kDataLoss, HasSubstr("behind its end")));
+}
+
+TEST(JsonTest, OneFinderTakesTextsOfAnyLengths) {
+  JsonFinder finder(*JsonPath::Parse("[1]"));
+  for (const size_t size : {10, 100'000, 5}) {
+    const std::string long_text(size, 'x');
+    const std::string text = base::StrCat("[0, \"", long_text, "\"]");
+    const std::string padded = text + std::string(kJsonSlack, ' ');
+    const absl::StatusOr<JsonFound> found =
+        finder.Find(std::string_view(padded).substr(0, text.size()));
+    ASSERT_THAT(found, base::IsOk());
+    EXPECT_EQ(found->value.text, long_text);
+  }
+}
+
+TEST(JsonTest, DeepTextsAreSurvived) {
+  for (const int depth : {900, 1100, 100'000}) {
+    const std::string text = base::StrCat("{\"a\":1,\"b\":", std::string(depth, '['),
+                                          std::string(depth, ']'), "}");
+    EXPECT_THAT(Find("a", text), IsOkAndHolds("1: a number 1"));
+    EXPECT_THAT(Find("b[0][0]", text), base::IsOk());
+  }
 }
 
 }  // namespace

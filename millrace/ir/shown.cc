@@ -33,4 +33,8 @@ std::string Shown(std::string_view text) {
       beginning.size() < text.size() ? "..." : "");
 }
 
+std::string Quoted(std::string_view text) {
+  return base::StrCat("\"", Shown(text), "\"");
+}
+
 }  // namespace millrace::ir

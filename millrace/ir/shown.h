@@ -10,4 +10,7 @@ namespace millrace::ir {
 // Gives the text with what is not printable escaped; of a long one, the beginning.
 std::string Shown(std::string_view text);
 
+// The same in quotes, for texts that may be empty or have spaces.
+std::string Quoted(std::string_view text);
+
 }  // namespace millrace::ir

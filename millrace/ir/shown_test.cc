@@ -45,6 +45,12 @@ TEST(ShownTest, TheCutIsNotInsideACharacter) {
   }
 }
 
+TEST(ShownTest, QuotesTellWhereATextBeginsAndEnds) {
+  EXPECT_EQ(Quoted(""), "\"\"");
+  EXPECT_EQ(Quoted(" a\"\n"), "\" a\\\"\\n\"");
+  EXPECT_TRUE(Quoted(std::string(100, 'x')).ends_with("x...\""));
+}
+
 TEST(ShownTest, LongBytesStayShortAndReadable) {
   const std::string shown = Shown(std::string(1'000'000, '\x80'));
   EXPECT_LE(shown.size(), 64 * 4 + 3);

@@ -308,7 +308,7 @@ absl::StatusOr<Moment> DateFormat::Read(std::string_view text) const {
       read && scanner.AtEnd() ? MomentOf(fields) : std::nullopt;
   if (moment) return *moment;
   return absl::InvalidArgumentError(
-      base::StrCat(ir::Shown(text), " is no date of the format"));
+      base::StrCat(ir::Quoted(text), " is no date of the format"));
 }
 
 }  // namespace millrace::kernels

@@ -88,7 +88,7 @@ TEST(CalendarTest, ReadsFormats) {
 
 TEST(CalendarTest, RefusesWhatDoesNotFitAFormat) {
   EXPECT_THAT(Read("%Y-%j", "2023-366"), HasSubstr("is no date"));
-  EXPECT_THAT(Read("%Y", "2024x"), HasSubstr("2024x is no date"));
+  EXPECT_THAT(Read("%Y", "2024x"), HasSubstr("\"2024x\" is no date"));
   EXPECT_THAT(Read("%b", "Foo"), HasSubstr("is no date"));
   EXPECT_THAT(Read("%B", "Feb"), HasSubstr("is no date"));
   EXPECT_THAT(Read("%p", "XM"), HasSubstr("is no date"));

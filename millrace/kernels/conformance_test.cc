@@ -84,6 +84,7 @@ std::vector<DType> TypesOf(Kind kind) {
       case Kind::kWeights:
         return core::IsNumeric(dtype);
       case Kind::kDate:
+      case Kind::kJson:
         return core::IsVariable(dtype);
       case Kind::kEncoded:
       case Kind::kRecord:
@@ -204,6 +205,17 @@ Tensor RandomEntries(Generator& random) {
   return Tensor::FromValues<int64_t>(places, {6, 2});
 }
 
+// Five texts to draw from.
+std::vector<std::string> TextsOf(Kind kind) {
+  if (kind == Kind::kDate) return {"2024-02-29", "1969-12-31 23:59", "12", "-7", " 3 "};
+  if (kind == Kind::kJson) {
+    return {R"({"a": 1, "d": [1, 2, 3]})", R"({"b": {"c": [1, true]}, "a": 2})",
+            R"( {"d": [], "a": 7, "b": null} )", R"({"a":5,"d":[4]})",
+            R"({"a": 6, "b": {}, "d": [0]})"};
+  }
+  return {"", "a", "ab", "B\xC3\xBC", "cab"};
+}
+
 Tensor RandomTensor(Kind kind, DType dtype, const Shape& shape, Generator& random) {
   if (kind == Kind::kEncoded) return RandomEncoded(random);
   if (kind == Kind::kRecord) return RandomRecord(random);
@@ -219,11 +231,7 @@ Tensor RandomTensor(Kind kind, DType dtype, const Shape& shape, Generator& rando
   }
   const int64_t count = shape.Count();
   if (core::IsVariable(dtype)) {
-    const std::vector<std::string> some =
-        kind == Kind::kDate
-            ? std::vector<std::string>{"2024-02-29", "1969-12-31 23:59", "12", "-7",
-                                       " 3 "}
-            : std::vector<std::string>{"", "a", "ab", "B\xC3\xBC", "cab"};
+    const std::vector<std::string> some = TextsOf(kind);
     std::vector<std::string> texts;
     texts.reserve(count);
     for (int64_t i = 0; i < count; ++i) texts.push_back(some[random.Integer(0, 5)]);

@@ -52,7 +52,7 @@ TEST(DatesTest, CountsInUnits) {
 
 TEST(DatesTest, NamesTheTextThatIsNoDate) {
   EXPECT_THAT(Parse({"2024-01-01", "soon"}),
-              HasSubstr("row 1: soon is no date of the format"));
+              HasSubstr("row 1: \"soon\" is no date of the format"));
   EXPECT_THAT(InferKernel("parse_date", {{DType::kString, {}}}, {{"format", "%Q"}})
                   .status()
                   .ToString(),

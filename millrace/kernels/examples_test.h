@@ -37,6 +37,7 @@ enum class Kind : uint8_t {
   kSize,     // An integer that is mostly small and not negative.
   kWeights,  // Along one axis.
   kDate,     // A text that is mostly a date.
+  kJson,     // A text that is mostly JSON.
   kRecord,   // The bytes of a tf.train.SequenceExample, now and then spoilt.
   kEntries,  // Where its entries lie.
 };
@@ -236,6 +237,9 @@ inline std::map<std::string, std::vector<Example>, std::less<>> TextExamples() {
   const auto pattern = [](const ir::Arguments& arguments) {
     return std::vector<Example>{{.operands = {Kind::kText}, .arguments = arguments}};
   };
+  const auto json = [](const ir::Arguments& arguments) {
+    return std::vector<Example>{{.operands = {Kind::kJson}, .arguments = arguments}};
+  };
   return {
       {"byte_length", text},
       {"text_join", {texts[0], {.operands = {Kind::kText, Kind::kText, Kind::kText}}}},
@@ -259,6 +263,14 @@ inline std::map<std::string, std::vector<Example>, std::less<>> TextExamples() {
       {"to_number",
        {{.operands = {Kind::kDate}, .arguments = {{"dtype", "int8"}}},
         {.operands = {Kind::kDate}}}},
+      {"json_int", json({{"path", "a"}})},
+      {"json_float", json({{"path", "a"}, {"missing", 0.5}})},
+      {"json_bool", json({{"path", "b.c[1]"}, {"missing", false}})},
+      {"json_text", json({{"path", "b"}, {"missing", "-"}})},
+      {"json_ints", json({{"path", "d"}})},
+      {"json_floats", json({{"path", "d"}, {"missing", ir::List{1.5, 2}}})},
+      {"json_texts", json({{"path", "d"}, {"missing", ir::List{}}})},
+      {"json_has", json({{"path", "b.c"}})},
       {"parse_date", {{.operands = {Kind::kDate}}}},
       {"date_part",
        {{.operands = {Kind::kInteger}, .arguments = {{"part", "year"}}},

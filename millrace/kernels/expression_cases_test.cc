@@ -37,8 +37,8 @@ namespace {
 using core::DType;
 using core::Tensor;
 
-// Three rows: i, f, b, t (a text), d (a date), l (a list), w (words), p (an image of 2
-// by 2 pixels).
+// Three rows: i, f, b, t (a text), d (a date), j (JSON), l (a list), w (words), p (an
+// image of 2 by 2 pixels).
 core::Block Rows() {
   const auto column = [](DType dtype, core::Tensors rows) {
     return *core::FromRows(dtype, std::move(rows), core::HeapPool());
@@ -56,11 +56,13 @@ core::Block Rows() {
   };
   std::vector<core::RowId> ids = {{0, 0}, {0, 1}, {0, 2}};
   return core::Block(
-             3, core::FieldNames{"i", "f", "b", "t", "d", "l", "w", "p"},
+             3, core::FieldNames{"i", "f", "b", "t", "d", "j", "l", "w", "p"},
              {ScalarRows<int64_t>({0, -3, 70}), ScalarRows<double>({0.5, -2.25, 1e9}),
               ScalarRows<bool>({true, false, true}),
               TextRows({"Hello, World", "", "42"}),
               TextRows({"2024-02-29", "1999-12-31", "soon"}),
+              TextRows({R"({"a": {"b": [1, 2.5]}, "s": "x\ty", "n": null})",
+                        R"({"a": {"b": []}, "k.d": true})", R"({"a": 1,})"}),
               column(DType::kInt64, {list({3, 1, 2}), list({}), list({5, 5})}),
               column(DType::kString, {words({"a", "bc"}), words({}), words({"d"})}),
               column(DType::kUint8, {image(0), image(5), image(35)})})
@@ -74,6 +76,7 @@ core::Spec RowsSpec() {
                      {"b", DType::kBool, {}},
                      {"t", DType::kString, {}},
                      {"d", DType::kString, {}},
+                     {"j", DType::kString, {}},
                      {"l", DType::kInt64, {kAny}},
                      {"w", DType::kString, {kAny}},
                      {"p", DType::kUint8, {2, 2, 3}}});

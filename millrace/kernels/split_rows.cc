@@ -31,12 +31,10 @@ absl::StatusOr<ir::ValueType> InferParts(const ir::KernelTypes& types) {
   return ir::ValueType{.dtype = type.dtype, .shape = {core::kUnknownSize}};
 }
 
-absl::StatusOr<core::Column> SplitRows(const ir::KernelCall& call, SplitText split) {
+absl::StatusOr<core::Level> ReadRowTexts(const ir::KernelCall& call, ReadRowText read) {
   core::Buffer offsets = TRY(call.pool.AllocateFor<int64_t>(call.rows + 1));
   const absl::Span<int64_t> ends = offsets.MutableAs<int64_t>();
   ends[0] = 0;
-  ValueWriter out = TRY(ValueWriter::Open(call.type.dtype, call.rows, call.pool));
-  std::vector<std::string_view> parts;
   for (int64_t row = 0; row < call.rows; ++row) {
     const absl::StatusOr<core::Tensor> text = RowOf(call.operands[0], row);
     if (!text.ok()) return RowErrorOf(row, text.status());
@@ -44,13 +42,23 @@ absl::StatusOr<core::Column> SplitRows(const ir::KernelCall& call, SplitText spl
       return RowError(row, base::StrCat("needs one text, not a value of shape ",
                                         text->shape().ToString()));
     }
-    parts.clear();
-    split(text->TextAt(0), parts);
-    for (const std::string_view part : parts) out.AddText(part);
-    ends[row + 1] = ends[row] + std::ssize(parts);
+    const absl::StatusOr<int64_t> count = read(text->TextAt(0));
+    if (!count.ok()) return RowErrorOf(row, count.status());
+    ends[row + 1] = ends[row] + *count;
   }
-  return std::move(out).ToColumn(call.rows,
-                                 {core::Level::Variable(std::move(offsets))});
+  return core::Level::Variable(std::move(offsets));
+}
+
+absl::StatusOr<core::Column> SplitRows(const ir::KernelCall& call, SplitText split) {
+  ValueWriter out = TRY(ValueWriter::Open(call.type.dtype, call.rows, call.pool));
+  std::vector<std::string_view> parts;
+  core::Level level = TRY(ReadRowTexts(call, [&](std::string_view text) {
+    parts.clear();
+    split(text, parts);
+    for (const std::string_view part : parts) out.AddText(part);
+    return std::ssize(parts);
+  }));
+  return std::move(out).ToColumn(call.rows, {std::move(level)});
 }
 
 }  // namespace millrace::kernels

@@ -1,7 +1,8 @@
-// Runs kernels that split one text per row into parts: a ragged result, written
+// Runs kernels that make several values of one text per row: a ragged result, written
 // without a tensor per row. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,13 @@ namespace millrace::kernels {
 
 // The type of the parts of one text per row; an error when the operand is another.
 absl::StatusOr<ir::ValueType> InferParts(const ir::KernelTypes& types);
+
+// Reads a row's text; gives how many values it has.
+using ReadRowText = absl::FunctionRef<absl::StatusOr<int64_t>(std::string_view text)>;
+
+// Reads the text of each row. Gives the level that says which values are a row's. An
+// error is about the first row that is no one text, or that cannot be read.
+absl::StatusOr<core::Level> ReadRowTexts(const ir::KernelCall& call, ReadRowText read);
 
 // Adds the parts of a text, which are views of it, to those found before.
 using SplitText =

@@ -71,7 +71,7 @@ absl::StatusOr<Column> RunAs(const KernelCall& call) {
       const std::string_view text = operands[0].TextAt(i);
       const std::errc error = ReadNumber(text, result[i]);
       if (error == std::errc()) continue;
-      found = base::StrCat(ir::Shown(text),
+      found = base::StrCat(ir::Quoted(text),
                            error == std::errc::result_out_of_range
                                ? " is out of the range of "
                                : " is no ",

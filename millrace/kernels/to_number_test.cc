@@ -38,7 +38,7 @@ TEST(ToNumberTest, ReadsFloatsToTheLastBit) {
 }
 
 TEST(ToNumberTest, NamesTheTextThatIsNone) {
-  EXPECT_THAT(Read({"1", "one"}, "int64"), HasSubstr("row 1: one is no int64"));
+  EXPECT_THAT(Read({"1", "one"}, "int64"), HasSubstr("row 1: \"one\" is no int64"));
   for (const std::string text :
        {"", " ", "1 2", "1.5", "0x10", "+-1", "--1", "1,000"}) {
     EXPECT_THAT(Read({text}, "int32"), HasSubstr("row 0: ")) << text;
@@ -49,10 +49,11 @@ TEST(ToNumberTest, NamesTheTextThatIsNone) {
 }
 
 TEST(ToNumberTest, TellsWhatIsOutOfRange) {
-  EXPECT_THAT(Read({"256"}, "uint8"), HasSubstr("256 is out of the range of uint8"));
+  EXPECT_THAT(Read({"256"}, "uint8"),
+              HasSubstr("\"256\" is out of the range of uint8"));
   EXPECT_THAT(Read({"9223372036854775808"}, "int64"), HasSubstr("out of the range"));
   EXPECT_THAT(Read({"1e999"}, "float64"), HasSubstr("out of the range"));
-  EXPECT_THAT(Read({"-1"}, "uint8"), HasSubstr("-1 is no uint8"));
+  EXPECT_THAT(Read({"-1"}, "uint8"), HasSubstr("\"-1\" is no uint8"));
 }
 
 TEST(ToNumberTest, ReadsValuesOfAnyShape) {
