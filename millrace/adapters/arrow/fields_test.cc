@@ -101,6 +101,57 @@ TEST_F(FieldsTest, NamesThatClashOrAreEmptyAreErrors) {
   EXPECT_THAT(Flatten({Type("i", "")}), StatusIs(kInvalidArgument));
 }
 
+TEST_F(FieldsTest, EveryRefusalSaysWhatTheFieldIs) {
+  const std::vector<std::pair<std::string, std::string>> refused = {
+      {"+ud:0,1", "field x is a union (Arrow's format +ud:0,1)"},
+      {"+r", "run-end encoded"},
+      {"tiM", "an interval"},
+      {"vz", "a view"},
+      {"+vl", "a view"},
+      {"w:0", "of a fixed size that is none"},
+      {"w:-3", "of a fixed size that is none"},
+      {"w:99999999999", "of a fixed size that is none"},
+      {"n", "without a type: it has nothing but nulls"},
+  };
+  for (const auto& [format, why] : refused) {
+    const auto leaves = Flatten({Type(format, "x")});
+    ASSERT_THAT(leaves, base::IsOk());
+    ASSERT_EQ(leaves->refused.size(), 1U) << format;
+    EXPECT_EQ(leaves->refused[0].name, "x");
+    EXPECT_THAT(leaves->refused[0].why, HasSubstr(why));
+  }
+}
+
+TEST_F(FieldsTest, DictionariesHaveNumbersAndScalars) {
+  const auto leaves = Flatten({Type("u", "text", {}, Type("u", "")),
+                               Type("i", "twice", {}, Type("i", "", {}, Type("u", ""))),
+                               Type("c", "list", {}, Type("+l", "", {Type("i", "")})),
+                               Type("L", "good", {}, Type("g", ""))});
+  ASSERT_THAT(leaves, base::IsOk());
+  EXPECT_EQ(leaves->spec().ToString(), "{good: float64}");
+  EXPECT_EQ(leaves->refused.size(), 3U);
+  EXPECT_THAT(leaves->refused[1].why, HasSubstr("values that are no scalars"));
+  const std::vector<Step>& steps = leaves->leaves[0].steps;
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_EQ(steps[0].layout, Layout::kDictionary);
+  EXPECT_EQ(steps[0].width, 8);
+  EXPECT_FALSE(steps[0].is_signed);
+}
+
+TEST_F(FieldsTest, StepsLeadToTheChildOfTheirLeaf) {
+  const auto leaves =
+      Flatten({Type("i", "id"),
+               Type("+s", "s", {Type("i", "a"), Type("+w:2", "b", {Type("f", "")})})});
+  ASSERT_THAT(leaves, base::IsOk());
+  const Leaf& leaf = *leaves->Find("s.b");
+  EXPECT_EQ(leaf.field, 1);
+  ASSERT_EQ(leaf.steps.size(), 3U);
+  EXPECT_EQ(leaf.steps[0].layout, Layout::kStruct);
+  EXPECT_EQ(leaf.steps[0].child, 1);
+  EXPECT_EQ(leaf.steps[1].width, 2);
+  EXPECT_EQ(leaf.steps[2].width, 4);
+}
+
 TEST_F(FieldsTest, ANestWithoutEndIsRefused) {
   ArrowSchema* deep = Type("i", "item");
   for (int i = 0; i < 40; ++i) deep = Type("+l", "a", {deep});

@@ -128,28 +128,57 @@ class Importer {
 
   // Checks what the numbers say before anything is read by them.
   static absl::Status Check(const Run& run, const Step& step) {
+    TRY(CheckPlace(run));
+    const ArrowArray& array = run.array;
+    const int64_t width = std::max<int64_t>(1, step.width);
+    if (array.offset + array.length > kRowsMax / width) {
+      return Broken("it has more values than there can be");
+    }
+    TRY(CheckBuffers(run, step));
+    return CheckBelow(array, step);
+  }
+
+  static absl::Status CheckPlace(const Run& run) {
     const ArrowArray& array = run.array;
     if (array.length < 0 || array.length > kRowsMax || array.offset < 0 ||
         array.offset > kRowsMax || run.begin < 0 || run.count < 0 ||
         run.begin > array.length || run.count > array.length - run.begin) {
       return Broken("it has fewer values than its parent says");
     }
+    return absl::OkStatus();
+  }
+
+  static absl::Status CheckBuffers(const Run& run, const Step& step) {
     const bool texts =
         step.layout == Layout::kTexts || step.layout == Layout::kLargeTexts;
+    const bool lists =
+        step.layout == Layout::kList || step.layout == Layout::kLargeList;
     const bool bare =
         step.layout == Layout::kStruct || step.layout == Layout::kFixedList;
-    if (array.n_buffers < (texts ? 3 : bare ? 1 : 2)) {
+    if (run.array.n_buffers < (texts ? 3 : bare ? 1 : 2)) {
       return Broken("it has too few buffers");
     }
-    const bool nested =
-        bare || step.layout == Layout::kList || step.layout == Layout::kLargeList;
-    if (nested && array.n_children <= step.child) {
-      return Broken("it has too few children");
+    if (bare || run.count == 0 || run.array.buffers[1] != nullptr) {
+      return absl::OkStatus();
     }
-    if (step.layout == Layout::kDictionary && array.dictionary == nullptr) {
-      return Broken("it has no dictionary");
+    return Broken(texts || lists ? "it has no offsets" : "it has no values");
+  }
+
+  static absl::Status CheckBelow(const ArrowArray& array, const Step& step) {
+    switch (step.layout) {
+      case Layout::kList:
+      case Layout::kLargeList:
+      case Layout::kFixedList:
+      case Layout::kStruct:
+        return array.n_children > step.child && array.children[step.child] != nullptr
+                   ? absl::OkStatus()
+                   : Broken("it has too few children");
+      case Layout::kDictionary:
+        return array.dictionary != nullptr ? absl::OkStatus()
+                                           : Broken("it has no dictionary");
+      default:
+        return absl::OkStatus();
     }
-    return absl::OkStatus();
   }
 
   static void AddNulls(const Run& run, Flags& missing) {
@@ -235,7 +264,6 @@ class Importer {
     const absl::Span<int64_t> all = offsets.MutableAs<int64_t>();
     all[0] = 0;
     const auto* from = static_cast<const std::byte*>(run.array.buffers[1]);
-    if (from == nullptr && run.count > 0) return Broken("it has no offsets");
     if (run.count == 0) return offsets;
     from += run.place() * static_cast<int64_t>(sizeof(Offset));
     int64_t last = 0;
@@ -347,15 +375,12 @@ class Importer {
 
   absl::StatusOr<Imported> FixedList(const Run& run, size_t step, Flags missing) {
     const int64_t width = leaf_.steps[step].width;
-    if (run.array.offset + run.array.length > kRowsMax / width) {
-      return Broken("it has more values than there can be");
-    }
+    const Run values = {ChildOf(run, step), run.place() * width, run.count * width};
+    TRY(CheckPlace(values));  // Before there is room made for as many.
     Flags inner;
-    if (!missing.empty()) inner.resize(run.count * width);
+    if (!missing.empty()) inner.resize(values.count);
     for (size_t i = 0; i < inner.size(); ++i) inner[i] = missing[i / width];
-    const Imported below =
-        TRY(Import({ChildOf(run, step), run.place() * width, run.count * width},
-                   step + 1, std::move(inner)));
+    const Imported below = TRY(Import(values, step + 1, std::move(inner)));
     if (!below.nulls.empty()) missing.resize(run.count);
     for (size_t i = 0; i < below.nulls.size(); ++i) {
       missing[i / width] |= below.nulls[i];

@@ -3,7 +3,9 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -213,6 +215,114 @@ TEST(ImportTest, WhatDoesNotFitTogetherIsRefused) {
               StatusIs(kDataLoss, HasSubstr("fewer values")));
   EXPECT_THAT(ImportAs(TestArray(int64_t{1} << 47, {nullptr}, {&child.array}), pairs),
               StatusIs(kDataLoss, HasSubstr("fewer values")));
+}
+
+TEST(ImportTest, BuffersThatAreMissingAreNamed) {
+  const std::vector<Step> layouts = {
+      kInt32, {.layout = Layout::kBits}, {.layout = Layout::kFixedTexts, .width = 3}};
+  for (const Step& step : layouts) {
+    const core::DType dtype = step.layout == Layout::kBits    ? core::DType::kBool
+                              : step.layout == Layout::kFixed ? core::DType::kInt32
+                                                              : core::DType::kBytes;
+    EXPECT_THAT(ImportAs(TestArray(1, {nullptr, nullptr}), LeafOf(dtype, {step})),
+                StatusIs(kDataLoss, HasSubstr("it has no values")));
+    EXPECT_THAT(ImportAs(TestArray(0, {nullptr, nullptr}), LeafOf(dtype, {step})),
+                base::IsOk());
+  }
+  const std::array<int32_t, 3> offsets = {0, 1, 2};
+  EXPECT_THAT(ImportAs(TestArray(2, {nullptr, offsets.data(), nullptr}),
+                       LeafOf(core::DType::kString, {kUtf8})),
+              StatusIs(kDataLoss, HasSubstr("it has no bytes")));
+  EXPECT_THAT(ImportAs(TestArray(2, {nullptr, offsets.data()}, {nullptr}),
+                       LeafOf(core::DType::kInt32, {kList32, kInt32})),
+              StatusIs(kDataLoss, HasSubstr("too few children")));
+  TestArray numbers(2, {nullptr, nullptr});
+  TestArray words(0, {nullptr, nullptr, nullptr});
+  const Leaf leaf = LeafOf(core::DType::kString,
+                           {{.layout = Layout::kDictionary, .width = 4}, kUtf8});
+  EXPECT_THAT(ImportAs(numbers, leaf),
+              StatusIs(kDataLoss, HasSubstr("it has no values")));
+  numbers.buffers[1] = offsets.data();
+  EXPECT_THAT(ImportAs(numbers, leaf),
+              StatusIs(kDataLoss, HasSubstr("it has no dictionary")));
+  numbers.array.dictionary = &words.array;
+  EXPECT_THAT(ImportAs(numbers, leaf),
+              StatusIs(kDataLoss, HasSubstr("that its dictionary has not")));
+}
+
+TEST(ImportTest, AbsurdNumbersAreRefusedBeforeThereIsRoomForThem) {
+  const uint8_t valid = 0;
+  const std::array<int32_t, 2> numbers = {1, 2};
+  TestArray child(2, {nullptr, numbers.data()});
+  const Leaf wide =
+      LeafOf(core::DType::kInt32,
+             {{.layout = Layout::kFixedList, .width = int64_t{1} << 30}, kInt32});
+  EXPECT_THAT(ImportAs(TestArray(8, {&valid}, {&child.array}), wide),
+              StatusIs(kDataLoss, HasSubstr("fewer values than its parent says")));
+  const Leaf texts =
+      LeafOf(core::DType::kBytes,
+             {{.layout = Layout::kFixedTexts, .width = int64_t{1} << 30}});
+  TestArray far(1, {nullptr, numbers.data()});
+  far.array.offset = int64_t{1} << 40;
+  EXPECT_THAT(ImportAs(far, texts),
+              StatusIs(kDataLoss, HasSubstr("more values than there can be")));
+  const Leaf plain = LeafOf(core::DType::kInt32, {kInt32});
+  for (const int64_t absurd : {int64_t{-1}, std::numeric_limits<int64_t>::min(),
+                               std::numeric_limits<int64_t>::max()}) {
+    TestArray array(2, {nullptr, numbers.data()});
+    array.array.offset = absurd;
+    EXPECT_THAT(ImportAs(array, plain), StatusIs(kDataLoss)) << absurd;
+    array.array.offset = 0;
+    array.array.length = absurd;
+    EXPECT_THAT(ImportAs(array, plain), StatusIs(kDataLoss)) << absurd;
+  }
+}
+
+TEST(ImportTest, AStructsNullsAreItsFields) {
+  const std::array<int32_t, 4> numbers = {1, 2, 3, 4};
+  const uint8_t inner = 0b1101;
+  const uint8_t outer = 0b110;
+  TestArray child(4, {&inner, numbers.data()});
+  TestArray array(3, {&outer}, {nullptr, &child.array});
+  array.array.offset = 1;
+  const Leaf leaf =
+      LeafOf(core::DType::kInt32, {{.layout = Layout::kStruct, .child = 1}, kInt32});
+  const auto imported = ImportAs(array, leaf);
+  ASSERT_THAT(imported, base::IsOk());
+  EXPECT_THAT(imported->nulls, ElementsAre(1, 0, 1));
+  EXPECT_THAT(imported->column.As<int32_t>(), ElementsAre(0, 3, 0));
+}
+
+TEST(ImportTest, AFixedListHasItsNullsPerRow) {
+  const std::array<int32_t, 6> numbers = {1, 2, 3, 4, 5, 6};
+  const uint8_t inner = 0b110111;
+  const uint8_t outer = 0b110;
+  TestArray child(6, {&inner, numbers.data()});
+  const auto imported =
+      ImportAs(TestArray(3, {&outer}, {&child.array}),
+               LeafOf(core::DType::kInt32,
+                      {{.layout = Layout::kFixedList, .width = 2}, kInt32}));
+  ASSERT_THAT(imported, base::IsOk());
+  EXPECT_THAT(imported->nulls, ElementsAre(1, 1, 0));
+  EXPECT_THAT(imported->column.As<int32_t>(), ElementsAre(0, 0, 3, 0, 5, 6));
+  EXPECT_EQ(*imported->column.row_shape(), core::Shape({2}));
+}
+
+TEST(ImportTest, NumbersOfADictionaryMayHaveNoSign) {
+  const std::array<int32_t, 3> offsets = {0, 1, 3};
+  TestArray words(2, {nullptr, offsets.data(), "abb"});
+  const std::array<uint64_t, 2> numbers = {1, uint64_t{1} << 63};
+  TestArray array(1, {nullptr, numbers.data()});
+  array.array.dictionary = &words.array;
+  const Leaf leaf =
+      LeafOf(core::DType::kString,
+             {{.layout = Layout::kDictionary, .width = 8, .is_signed = false}, kUtf8});
+  const auto imported = ImportAs(array, leaf);
+  ASSERT_THAT(imported, base::IsOk());
+  EXPECT_THAT(TextsOf(imported->column), ElementsAre("bb"));
+  array.array.offset = 1;
+  EXPECT_THAT(ImportAs(array, leaf),
+              StatusIs(kDataLoss, HasSubstr("that its dictionary has not")));
 }
 
 TEST(ImportTest, NoRowsAreNoRows) {
