@@ -208,14 +208,42 @@ void Block::LeaveBudget() const {
   if (ids_) ids_->LeaveBudget();
 }
 
+namespace {
+
+// The values of a row with axes, without its type; of lists in lists, the first ones.
+std::string ShownLists(const Column& column, int64_t row) {
+  constexpr int64_t kItemsMax = 8;
+  if (const absl::StatusOr<Tensor> value = column.Row(row); value.ok()) {
+    const std::string text = value->ToString();
+    return text.substr(text.find(']') + 2);
+  }
+  const Column items = column.Slice(row, 1).Unstack();
+  std::string text;
+  for (int64_t item = 0; item < std::min(items.rows(), kItemsMax); ++item) {
+    absl::StrAppend(&text, item == 0 ? "[" : ", ", ShownLists(items, item));
+  }
+  return text + (items.rows() > kItemsMax ? ", ...]" : "]");
+}
+
+std::string ShownRow(const Column& column, int64_t row) {
+  if (const absl::StatusOr<Tensor> value = column.Row(row); value.ok()) {
+    return value->ToString();
+  }
+  std::string type =
+      absl::StrCat(base::ToAbsl(Name(column.dtype())), "[", column.LeadingSize(row));
+  for (size_t i = 1; i < column.shape_levels().size(); ++i) type += ", ?";
+  return absl::StrCat(type, "] ", ShownLists(column, row));
+}
+
+}  // namespace
+
 std::string Block::ToString(int64_t rows_max) const {
   std::string text;
   for (int64_t row = 0; row < std::min(rows_, rows_max); ++row) {
     absl::StrAppend(&text, row == 0 ? "" : "\n", "{");
     for (size_t i = 0; i < columns_.size(); ++i) {
-      const absl::StatusOr<Tensor> value = columns_[i].Row(row);
       absl::StrAppend(&text, i == 0 ? "" : ", ", names()[i], ": ",
-                      value.ok() ? value->ToString() : "(ragged)");
+                      ShownRow(columns_[i], row));
     }
     text += "}";
   }

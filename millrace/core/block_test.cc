@@ -339,7 +339,14 @@ TEST(BlockTest, PrintsTheFirstRows) {
             "{number: int32 0, text: string \"\", items: int32[0] []}\n"
             "{number: int32 1, text: string \"x\", items: int32[1] [1]}");
   EXPECT_THAT(SampleBlock(20).ToString(3), HasSubstr("\n... 17 more rows"));
-  EXPECT_THAT(SampleBlock(4).Stack(4).ToString(), HasSubstr("items: (ragged)"));
+}
+
+TEST(BlockTest, PrintsTheFirstListsOfLists) {
+  EXPECT_THAT(SampleBlock(4).Stack(4).ToString(),
+              HasSubstr("items: int32[4, ?] [[], [1], [2, 2], [3, 3, 3]]"));
+  EXPECT_THAT(SampleBlock(20).Stack(20).ToString(), HasSubstr(", ...]}"));
+  EXPECT_THAT(SampleBlock(4).Stack(2).Stack(2).ToString(),
+              HasSubstr("items: int32[2, ?, ?] [[[], [1]], [[2, 2], [3, 3, 3]]]"));
 }
 
 TEST(BlockTest, ASpecAdmitsTheBlocksItDescribes) {
