@@ -215,8 +215,9 @@ struct ReadOptions {
   // The files: paths or patterns such as train-{000..127}.tar, *.tar, data/**/*.txt.
   // They are read sorted by name. Must be given.
   std::vector<std::string> paths = {};
-  // Of JSON and CSV, the fields to read and their types, as in "{id: int64, name:
-  // string}". Left out, it is told by the first 1,000 rows.
+  // Of files that have several, the fields to read and their types, as in "{id: int64,
+  // name: string}". Left out, it is told by the data: of JSON and CSV by the first
+  // 1,000 rows, of tar files by the first.
   std::optional<std::string> fields = {};
   // Of CSV, the names of all columns, in order. Left out, it is told by the header of
   // the first file.
@@ -754,8 +755,8 @@ inline Dataset Range(const RangeOptions& options) {
 }
 
 // Reads files as the endings of their names say: .jsonl, .ndjson and .json (an object
-// on every line), .csv, .tfrecord, .txt, and images as files; each also compressed, as
-// in .csv.gz.
+// on every line), .csv, .tfrecord, .txt, .tar, .parquet, .arrow and .feather, and
+// images as files; lines, records and tar files also compressed, as in .csv.gz.
 inline Dataset Read(const ReadOptions& options) {
   return Dataset::FromSource("read",
       {{"paths", ops::ToValue(options.paths)},

@@ -16,6 +16,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,6 +49,12 @@ struct Step {
 // Of operators that do not run themselves, but as others, one behind the other.
 struct MadeOfOthers {};
 
+struct OperatorDef;
+
+// Sources of files, by how names end: ".csv". Those of one library, also what is added
+// to it later.
+using SourcesByEnding = std::map<std::string, OperatorDef, std::less<>>;
+
 // An operator in the library: what it is, and how to make one that runs.
 struct OperatorDef {
   ir::OperatorSchema schema;
@@ -58,6 +65,14 @@ struct OperatorDef {
   std::function<std::unique_ptr<Merger>(const ir::Arguments&, const MergeContext&)>
       make_merger = {};
   std::function<std::vector<Step>(const ir::Arguments&)> steps = {};
+
+  // Of sources of files: how their names end, without what compression adds.
+  std::vector<std::string> endings = {};
+  // Of such that must be given their fields: tells those that files have.
+  std::function<absl::StatusOr<core::Spec>(const std::vector<std::string>& paths)>
+      tell_fields = {};
+  // Of one that runs as another, chosen by the names of files: completes itself.
+  std::function<void(std::shared_ptr<const SourcesByEnding>, OperatorDef&)> choose = {};
 };
 
 // Runs as nothing by itself: what it does with its inputs is how their lanes are cut.
@@ -365,6 +380,20 @@ class Definition {
     def_.steps = [read, steps = std::move(steps)](const ir::Arguments& arguments) {
       return steps(read(arguments));
     };
+    return *this;
+  }
+
+  // Names the files that it reads by their endings, as in ".csv".
+  Definition& Endings(std::vector<std::string> endings) {
+    def_.endings = std::move(endings);
+    return *this;
+  }
+
+  // Tells the fields that files have. For sources that must be given them.
+  Definition& TellFields(
+      std::function<absl::StatusOr<core::Spec>(const std::vector<std::string>& paths)>
+          tell) {
+    def_.tell_fields = std::move(tell);
     return *this;
   }
 

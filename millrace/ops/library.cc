@@ -48,12 +48,19 @@ Library Library::BuiltIn() {
 }
 
 void Library::Add(OperatorDef def) {
+  if (def.choose) {
+    const auto choose = def.choose;
+    choose(by_ending_, def);
+  }
   const int ways = (def.make ? 1 : 0) + (def.make_source ? 1 : 0) +
                    (def.make_merger ? 1 : 0) + (def.steps ? 1 : 0);
   const ir::OperatorTraits& traits = def.schema.traits;
   const bool by_lanes = traits.repeats || traits.concatenates || traits.caches;
   CHECK_EQ(ways, by_lanes ? 0 : 1) << def.schema.name;
   catalog_->Add(def.schema);
+  for (const std::string& ending : def.endings) {
+    CHECK(by_ending_->emplace(ending, def).second) << ending;
+  }
   const std::string name = def.schema.name;
   defs_.emplace(name, std::move(def));
 }

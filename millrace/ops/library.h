@@ -53,6 +53,7 @@ class Library {
   std::unique_ptr<ir::Catalog> catalog_ = std::make_unique<ir::Catalog>();
   std::map<std::string, OperatorDef> defs_;
   std::map<std::string, SaveFormat> formats_;
+  std::shared_ptr<SourcesByEnding> by_ending_ = std::make_shared<SourcesByEnding>();
 };
 
 // The library of this process: all that is built in, and what adapters added.

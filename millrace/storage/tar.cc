@@ -191,6 +191,7 @@ Found TarScanner::TakeFile(std::string_view path, int64_t size) {
     row_open_ = true;
     row_begin_ = member_begin_;
     key_ = key;
+    names_.clear();
   }
   const int field = FieldNumber(path.substr(*dot + 1));
   if (extra_.any) extra_ = {};
@@ -206,6 +207,7 @@ Found TarScanner::TakeFile(std::string_view path, int64_t size) {
 int TarScanner::FieldNumber(std::string_view field) {
   lower_ = field;
   absl::AsciiStrToLower(&lower_);
+  if (options_.keeps_names) names_.push_back(lower_);
   const auto found = std::ranges::find(options_.fields, lower_);
   if (found == options_.fields.end()) return -1;
   const int64_t number = found - options_.fields.begin();

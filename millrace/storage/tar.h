@@ -27,6 +27,7 @@ struct TarOptions {
   // The fields to give content of; others are passed over. A row without one of them is
   // bad.
   std::vector<std::string> fields = {};
+  bool keeps_names = false;  // See names().
 };
 
 // A path's key and field, as WebDataset splits it; nothing when it has no key.
@@ -44,6 +45,10 @@ class TarScanner final : public RowScanner {
   explicit TarScanner(TarOptions options);
 
   Found Look(std::string_view bytes, bool is_rest) override;
+
+  // All fields of the row found last, also those that are passed over, where they are
+  // kept.
+  const std::vector<std::string>& names() const { return names_; }
 
  private:
   // What extra headers say of the member behind them.
@@ -78,6 +83,7 @@ class TarScanner final : public RowScanner {
   std::string lower_;      // The field looked at, in lower case.
   absl::Status why_;
   std::vector<bool> seen_;  // Of the fields asked for, in this row.
+  std::vector<std::string> names_;
 };
 
 }  // namespace millrace::storage

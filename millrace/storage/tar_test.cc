@@ -203,5 +203,21 @@ TEST(TarTest, SomethingElseIsNotTakenForIt) {
   EXPECT_THAT(Scan(Noise(2000)).status, StatusIs(kDataLoss, HasSubstr("is no tar")));
 }
 
+TEST(TarTest, KeepsTheNamesOfAllFieldsWhereWanted) {
+  const std::string bytes = TarMember("a.jpg", "image") + TarMember("a.CLS", "1") +
+                            TarMember("b.txt", "x") + TarEnd();
+  TarScanner scanner({.fields = {"cls"}, .keeps_names = true});
+  std::string_view rest = bytes;
+  std::vector<std::vector<std::string>> names;
+  while (true) {
+    const Found found = scanner.Look(rest, true);
+    rest.remove_prefix(found.skip);
+    if (found.kind == Found::Kind::kContent) rest.remove_prefix(found.size);
+    if (found.kind == Found::Kind::kRow) names.push_back(scanner.names());
+    if (found.kind == Found::Kind::kEnd) break;
+  }
+  EXPECT_THAT(names, ElementsAre(ElementsAre("jpg", "cls"), ElementsAre("txt")));
+}
+
 }  // namespace
 }  // namespace millrace::storage

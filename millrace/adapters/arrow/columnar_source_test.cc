@@ -71,6 +71,22 @@ std::string ShownAt(const core::Block& block, std::string_view field, int64_t ro
   return block.Find(field)->Row(row)->ToString();
 }
 
+TEST_F(ColumnarSourceTest, ReadKnowsTheEndingsOfNames) {
+  for (const std::string& name : AllTypes()) {
+    const std::string read = base::StrCat("read(paths=[\"", Sample(name), "\"]");
+    const std::string_view only = ", fields=\"{int32: int32, utf8: string}\")";
+    const core::Block rows = Read(base::StrCat(read, only));
+    EXPECT_EQ(rows.rows(), 300) << name;
+    EXPECT_EQ(rows.names().size(), 2U);
+    EXPECT_THAT(ReadCall(base::StrCat(read, ", columns=[\"a\"])")),
+                StatusIs(kInvalidArgument, HasSubstr("takes no columns")));
+    const auto written = ParseCall(base::StrCat(read, ")"));
+    ASSERT_THAT(written, base::IsOk());
+    EXPECT_THAT(written->arguments()["fields"].As<std::string>(),
+                HasSubstr("int32: int32"));
+  }
+}
+
 TEST_F(ColumnarSourceTest, EveryTypeIsReadFromEveryFormat) {
   for (const std::string& name : AllTypes()) {
     const core::Block rows = Read(CallFor(Sample(name)));

@@ -24,7 +24,8 @@ ops::OperatorDef ReadArrowDef() {
       .Doc(
           "Reads Arrow IPC files (Feather 2) and saved streams. A struct's fields are "
           "named `outer.inner`, lists have an axis more; dates and times are int64, in "
-          "the unit of the file.");
+          "the unit of the file.")
+      .Endings({".arrow", ".arrows", ".feather"});
 }
 
 }  // namespace millrace::arrow

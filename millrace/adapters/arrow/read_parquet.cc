@@ -23,7 +23,8 @@ ops::OperatorDef ReadParquetDef() {
   return DefineColumnar<ReadParquet>("read_parquet", FileFormat::kParquet)
       .Doc(
           "Reads Parquet files. A struct's fields are named `outer.inner`, lists have "
-          "an axis more; dates and times are int64, in the unit of the file.");
+          "an axis more; dates and times are int64, in the unit of the file.")
+      .Endings({".parquet"});
 }
 
 }  // namespace millrace::arrow

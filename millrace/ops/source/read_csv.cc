@@ -188,6 +188,7 @@ OperatorDef ReadCsvDef() {
           "Reads the rows of CSV files, as RFC 4180 has them; cells become fields by "
           "the names of their columns. A cell that is empty, not quoted and no text is "
           "missing. Empty lines are no rows.")
+      .Endings({".csv"})
       .Arg("paths", &ReadCsvArgs::paths, kPathsDoc, Required())
       .Arg("fields", &ReadCsvArgs::fields,
            "The columns to read and their types, as in \"{id: int64, name: string}\". "

@@ -48,6 +48,7 @@ class ReadFiles final : public FileSource {
 OperatorDef ReadFilesDef() {
   return Define<ReadFiles, PathsArgs>("read_files")
       .Doc("Reads whole files, a row each, as the fields `path` and `bytes`.")
+      .Endings({".gif", ".jpeg", ".jpg", ".png", ".webp"})
       .Arg("paths", &PathsArgs::paths, kPathsDoc, Required())
       .CanFail([](const PathsArgs&) { return true; })
       .Infer([](const PathsArgs& args, const core::Spec&) {

@@ -86,6 +86,7 @@ OperatorDef ReadJsonlDef() {
           "Reads files with a JSON object on every line. Members become fields; those "
           "of an object in an object are named by their path, as in `a.b`. A field of "
           "strings takes strings, and of anything else its JSON.")
+      .Endings({".json", ".jsonl", ".ndjson"})
       .Arg("paths", &ReadJsonlArgs::paths, kPathsDoc, Required())
       .Arg(
           "fields", &ReadJsonlArgs::fields,

@@ -21,6 +21,7 @@
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/paths.h"
 #include "millrace/ops/source/scan_source.h"
+#include "millrace/ops/source/tar_fields.h"
 #include "millrace/ops/source/tar_types.h"
 #include "millrace/storage/row_scanner.h"
 #include "millrace/storage/tar.h"
@@ -64,6 +65,11 @@ absl::StatusOr<core::Spec> InferTar(const ReadTarArgs& args, const core::Spec&) 
   return SpecOfPaths(args.paths, RowSpec(args));
 }
 
+// Of all members that the first row has.
+absl::StatusOr<core::Spec> TellFields(const std::vector<std::string>& paths) {
+  return RowSpec({.paths = paths, .fields = TRY(ReadTarFields(paths))});
+}
+
 class ReadTar final : public ScanSource {
  public:
   ReadTar(const ReadTarArgs& args, const SourceContext& context)
@@ -88,6 +94,8 @@ OperatorDef ReadTarDef() {
           "its first dot are one row, what follows the dot is the field. Fields `cls` "
           "and `index` are int64, `txt` is a string, others are bytes; the shared "
           "name is the field `__key__`.")
+      .Endings({".tar"})
+      .TellFields(TellFields)
       .Arg("paths", &ReadTarArgs::paths, kPathsDoc, Required())
       .Arg("fields", &ReadTarArgs::fields,
            "The fields to read, as in [\"jpg\", \"cls\"]; others are passed over.",

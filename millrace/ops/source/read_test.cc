@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,7 @@
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
 #include "millrace/codec/compress_test.h"
+#include "millrace/core/pool.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
 #include "millrace/ops/library.h"
@@ -20,6 +22,7 @@ namespace millrace::ops {
 namespace {
 
 using absl::StatusCode::kInvalidArgument;
+using absl::StatusCode::kNotFound;
 using base::IsOkAndHolds;
 using base::StatusIs;
 using storage::TemporaryFolder;
@@ -63,6 +66,38 @@ TEST(ReadTest, WhatTheDataTellsStandsInTheTextForm) {
   EXPECT_EQ(ir::Print(*Parse(text)).text, text);
 }
 
+TEST(ReadTest, TellsTheFieldsOfTarFilesByTheFirstRow) {
+  const TemporaryFolder folder;
+  const std::string bytes = storage::TarMember("a.txt", "one") +
+                            storage::TarMember("a.cls", "1") +
+                            storage::TarMember("b.txt", "two") +
+                            storage::TarMember("b.cls", "2") + storage::TarEnd();
+  for (const std::string& path :
+       {folder.Write("a.tar", bytes), folder.Write("b.tar.gz", codec::Gzipped(bytes)),
+        folder.Write("c.TGZ", codec::Gzipped(bytes))}) {
+    EXPECT_THAT(SpecOf(Call("read", path)),
+                IsOkAndHolds("{cls: int64, txt: string, __key__: string}"));
+    EXPECT_THAT(ReadField(Call("read", path), "txt"),
+                IsOkAndHolds(ElementsAre("one", "two")));
+    EXPECT_THAT(ReadField(Call("read", path, ", fields=\"{cls: int64}\""), "cls"),
+                IsOkAndHolds(ElementsAre("1", "2")));
+    EXPECT_THAT(SpecOf(Call("read", path, ", fields=\"{cls: bytes}\"")),
+                StatusIs(kInvalidArgument,
+                         HasSubstr("must have the types of read_tar, which gives "
+                                   "{cls: int64, __key__: string}")));
+    EXPECT_THAT(SpecOf(Call("read", path, ", fields=\"{cls\"")),
+                StatusIs(kInvalidArgument, HasSubstr("argument fields")));
+  }
+}
+
+TEST(ReadTest, FilesThatAreGoneAreToldWhereTheyAreRead) {
+  const TemporaryFolder folder;
+  const std::string path = folder.Write("a.txt", "one\n");
+  const auto source = MakeFileSource(Call("read", path), {.pool = core::HeapPool()});
+  std::filesystem::remove(path);
+  EXPECT_THAT((*source)->List(), StatusIs(kNotFound, HasSubstr("a.txt")));
+}
+
 TEST(ReadTest, SaysWhatIsWrongWithItsArguments) {
   const TemporaryFolder folder;
   const auto call = [&](std::string_view paths, std::string_view more = "") {
@@ -70,8 +105,10 @@ TEST(ReadTest, SaysWhatIsWrongWithItsArguments) {
   };
   EXPECT_THAT(call(""), StatusIs(kInvalidArgument));
   EXPECT_THAT(call("\"a\""), StatusIs(kInvalidArgument, HasSubstr("does not tell")));
-  EXPECT_THAT(call("\"a.tar.gz\""),
-              StatusIs(kInvalidArgument, HasSubstr("use read_tar")));
+  EXPECT_THAT(call("\"a.bin\""),
+              StatusIs(kInvalidArgument,
+                       HasSubstr("use read_csv, read_files, read_jsonl, read_tar, "
+                                 "read_text, read_tfrecord or read_fixed")));
   EXPECT_THAT(call("\"a.txt\", \"b.csv\""),
               StatusIs(kInvalidArgument, HasSubstr("of different kinds")));
   EXPECT_THAT(call("\"a.txt\"", ", fields=\"{a: int8}\""),

@@ -39,6 +39,7 @@ class ReadText final : public ScanSource {
 OperatorDef ReadTextDef() {
   return Define<ReadText, PathsArgs>("read_text")
       .Doc("Reads the lines of text files, as the field `text`, without their ends.")
+      .Endings({".txt"})
       .Arg("paths", &PathsArgs::paths, kPathsDoc, Required())
       .CanFail([](const PathsArgs&) { return true; })
       .Infer([](const PathsArgs& args, const core::Spec&) {

@@ -41,6 +41,7 @@ OperatorDef ReadTfrecordDef() {
       .Doc(
           "Reads the rows of TFRecord files, as the field `record`. Checksums are "
           "checked.")
+      .Endings({".tfrecord", ".tfrecords"})
       .Arg("paths", &PathsArgs::paths, kPathsDoc, Required())
       .CanFail([](const PathsArgs&) { return true; })
       .Infer([](const PathsArgs& args, const core::Spec&) {
