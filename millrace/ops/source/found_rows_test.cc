@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,10 +17,10 @@
 #include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
 #include "millrace/core/spec.h"
-#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/plain_files_test.h"
 #include "millrace/ops/source/row_builder.h"
+#include "millrace/ops/source/rows_sink_test.h"
 #include "millrace/storage/row_scanner.h"
 #include "millrace/storage/samples_test.h"
 
@@ -33,29 +32,6 @@ using base::StatusIs;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-core::Buffer BufferOf(std::string_view text) {
-  return *core::CopyBytes(text.data(), std::ssize(text), core::HeapPool());
-}
-
-// Keeps what is given, and why rows are wrong; stops at the first of those if told to.
-class KeepsRows final : public RowsSink {
- public:
-  absl::Status Give(core::Block block) override {
-    blocks.push_back(std::move(block));
-    return absl::OkStatus();
-  }
-
-  absl::Status LeaveOut(const BadRow& row) override {
-    if (stops) return row.why;
-    reasons.emplace_back(row.why.message());
-    return absl::OkStatus();
-  }
-
-  bool stops = false;
-  std::vector<core::Block> blocks;
-  std::vector<std::string> reasons;
-};
 
 class FoundRowsTest : public testing::Test {
  protected:
