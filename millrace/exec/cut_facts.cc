@@ -30,6 +30,10 @@ bool LooksAcross(const ir::Pipeline& node) {
   return node.schema().looks_across_lanes(node.arguments());
 }
 
+bool HasPerLane(const ir::Pipeline& node) {
+  return node.arguments().Find("per_lane") != nullptr;
+}
+
 // "take (%2)", as the text form and errors have it.
 std::string NameAt(const std::vector<ir::Pipeline>& nodes, int place) {
   const auto number = std::ssize(nodes[place].Nodes()) - 1;
@@ -67,7 +71,11 @@ std::string LooksAcrossLanes(const std::vector<ir::Pipeline>& nodes, bool counte
   for (int place = 1; place < static_cast<int>(nodes.size()); ++place) {
     const ir::OperatorTraits& traits = nodes[place].schema().traits;
     if (LooksAcross(nodes[place])) {
-      return base::StrCat(NameAt(nodes, place), " looks at the rows of all lanes");
+      return base::StrCat(NameAt(nodes, place), " looks at the rows of all lanes",
+                          HasPerLane(nodes[place])
+                              ? "; with per_lane=true it takes each lane by itself, "
+                                "where that serves"
+                              : "");
     }
     if (traits.positional && uncounted != kNone) {
       return PlacesNotKnown(nodes, place, uncounted, counted);

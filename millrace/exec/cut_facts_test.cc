@@ -109,6 +109,19 @@ TEST(CutFactsTest, ShufflesDoNotChangeWhatOperatorsBeforeThemSee) {
   EXPECT_FALSE(shuffled("take_while(%0, predicate={.value < 9})"));
 }
 
+TEST(CutFactsTest, NamesTheArgumentThatKeepsLanesApart) {
+  const auto reason = [](const std::string& operation) {
+    return FactsOf(base::StrCat("%0 = range(stop=9000) %1 = ", operation))
+        .one_lane_reason;
+  };
+  EXPECT_EQ(reason("window(%0, size=2)"),
+            "window (%1) looks at the rows of all lanes; with per_lane=true it takes "
+            "each lane by itself, where that serves");
+  EXPECT_EQ(reason("window(%0, size=2, per_lane=true)"), "");
+  EXPECT_EQ(reason("take_while(%0, predicate={.value < 9})"),
+            "take_while (%1) looks at the rows of all lanes");
+}
+
 TEST(CutFactsTest, WhereRowsMayBeLeftOutCountsAreNotKnown) {
   const std::string fails =
       "%0 = range(stop=9000) %1 = map(%0, function={x: 1 // .value}) "
