@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,6 +26,7 @@ using absl::StatusCode::kDataLoss;
 using base::IsOk;
 using base::IsOkAndHolds;
 using base::StatusIs;
+using testing::AllOf;
 using testing::HasSubstr;
 
 // Text and noise, so that there is something to find and something that is not.
@@ -198,6 +200,41 @@ TEST_F(DecompressTest, SnappyPassesOverChunksThatMeanNothing) {
         SnappyChunk(0xff, "sNaPpy"), SnappyChunk(0x00, "abcd\xff\xff\xff\xff\x0f"),
         SnappyChunk(0x01, std::string(70'000, 'x'))}) {
     EXPECT_THAT(Unfold(Compression::kSnappy, start + wrong), StatusIs(kDataLoss));
+  }
+}
+
+TEST_F(DecompressTest, SnappySaysWhatIsWrongAndWhere) {
+  using std::string_literals::operator""s;
+  const std::string start = SnappyChunk(0xff, "sNaPpY");
+  const std::string sum = "\0\0\0\0"s;
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {SnappyChunk(0x01, "sumsx"), "it does not begin as such"},
+      {SnappyChunk(0xff, "sNaPp"), "a beginning of another length"},
+      {start + SnappyChunk(0x02, ""), "a chunk of unknown kind"},
+      {start + SnappyChunk(0x01, "abc"), "a chunk of absurd length"},
+      {start + SnappyChunk(0x01, sum + "content"), "content does not fit its checksum"},
+      {start + SnappyChunk(0x00, sum + "\x80\x80\x08"s), "a chunk of too much content"},
+      {start + SnappyChunk(0x00, sum + "\x05"s), "a chunk that cannot be unfolded"},
+  };
+  for (const auto& [bytes, why] : wrong) {
+    for (const size_t piece : {1, 1000}) {
+      EXPECT_THAT(
+          Unfold(Compression::kSnappy, bytes, {.piece = piece}),
+          StatusIs(kDataLoss, AllOf(HasSubstr("corrupt near byte"), HasSubstr(why))));
+    }
+  }
+}
+
+TEST_F(DecompressTest, ManyEmptyFramesAreNoContent) {
+  for (const auto& [compression, frame] :
+       std::vector<std::pair<Compression, std::string>>{
+           {Compression::kGzip, Gzipped("")},
+           {Compression::kZstd, Zstandard("")},
+           {Compression::kLz4, Lz4Framed("")},
+           {Compression::kSnappy, SnappyFramed("")}}) {
+    std::string bytes;
+    for (int i = 0; i < 1000; ++i) bytes += frame;
+    EXPECT_THAT(Unfold(compression, bytes, {.piece = 7, .room = 3}), IsOkAndHolds(""));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -37,6 +38,40 @@ TEST(JsonTextTest, WrongEscapesAreNone) {
                            "\\ud83d\\u0041", "\\ude00"}) {
     EXPECT_EQ(Unescaped(text), std::nullopt) << text;
   }
+}
+
+TEST(JsonTextTest, UnescapesInPlace) {
+  for (const auto& [text, meaning] : std::vector<std::pair<std::string, std::string>>{
+           {R"(\u0041\u0042)", "AB"},
+           {R"(x\ny\\z)", "x\ny\\z"},
+           {R"(\ud800\udc00\udbff\udfff)", "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf"},
+           {R"(\u07ff\u0800\ud7ff\ue000\uffff)",
+            "\xdf\xbf\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf"}}) {
+    std::string room = text;
+    const std::optional<size_t> size = UnescapeJson(room, room.data());
+    ASSERT_TRUE(size.has_value()) << text;
+    EXPECT_EQ(room.substr(0, *size), meaning) << text;
+  }
+}
+
+TEST(JsonTextTest, OfAWrongPairNothingIsTaken) {
+  for (const char* text : {"\\ud800\\ud800", "\\udc00\\ud800", "\\udbff\\ue000",
+                           "\\udbff\\udbff", "\\ud800\\u", "\\ud800\\udc0"}) {
+    EXPECT_EQ(Unescaped(text), std::nullopt) << text;
+  }
+}
+
+TEST(JsonTextTest, TakesOffTheMarkOfTheEncodingOnce) {
+  EXPECT_EQ(WithoutMark("\xef\xbb\xbf{}"), "{}");
+  EXPECT_EQ(WithoutMark("\xef\xbb\xbf\xef\xbb\xbf"), "\xef\xbb\xbf");
+  EXPECT_EQ(WithoutMark("\xef\xbb"), "\xef\xbb");
+  EXPECT_EQ(WithoutMark(""), "");
+}
+
+TEST(JsonTextTest, TrimsTheSpacesThatJsonKnows) {
+  EXPECT_EQ(TrimJson(" \t\r\n1 2\n "), "1 2");
+  EXPECT_EQ(TrimJson("\v1\f"), "\v1\f");
+  EXPECT_EQ(TrimJson(" \n"), "");
 }
 
 TEST(JsonTextTest, TellsNumbersFromOtherWords) {
@@ -104,6 +139,47 @@ TEST(JsonTextTest, FindsNoFlawInJson) {
   const std::string deep(100'000, '[');
   ASSERT_NE(FindJsonFlaw(deep), std::nullopt);
   EXPECT_EQ(FindJsonFlaw(deep)->what, "too many brackets inside each other");
+}
+
+TEST(JsonTextTest, SaysWhereTheFirstFlawIs) {
+  struct Case {
+    std::string text;
+    size_t at;
+    std::string what;
+  };
+
+  const std::vector<Case> cases = {
+      {"", 0, "its end, too early"},
+      {"  ", 2, "its end, too early"},
+      {"[1, 2", 5, "its end, too early"},
+      {"[1 2]", 3, "neither a comma nor a closing bracket"},
+      {"[1,]", 3, "no value"},
+      {"{\"a\":1,}", 7, "no key in quotes"},
+      {"{\"a\":1;}", 5, "no value"},
+      {"{\"a\";1}", 4, "no colon behind a key"},
+      {"{\"a\":1]", 6, "neither a comma nor a closing brace"},
+      {"nul", 0, "no value"},
+      {"1 2", 2, "something behind its end"},
+      {"[\"a\tb\"]", 3, "a control character in a string"},
+      {"[\"\\q\"]", 1, "a string with a wrong escape"},
+      {"[\"a\xc3\"]", 3, "no valid UTF-8"},
+      {std::string("[\0]", 3), 1, "no value"},
+  };
+  for (const Case& one : cases) {
+    const std::optional<JsonFlaw> flaw = FindJsonFlaw(one.text);
+    ASSERT_TRUE(flaw.has_value()) << one.text;
+    EXPECT_EQ(flaw->what, one.what) << one.text;
+    EXPECT_EQ(flaw->at, one.at) << one.text;
+  }
+}
+
+TEST(JsonTextTest, BracketsMayLieInAThousandOthers) {
+  const auto nested = [](int depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_EQ(FindJsonFlaw(nested(1000)), std::nullopt);
+  EXPECT_EQ(FindJsonFlaw(nested(1001)), std::nullopt);
+  EXPECT_NE(FindJsonFlaw(nested(1002)), std::nullopt);
 }
 
 }  // namespace
