@@ -110,15 +110,14 @@ namespace millrace::kernels {
 HWY_EXPORT(BlurAlong);
 HWY_EXPORT(BlurAcross);
 
-namespace {
-
-// Where a place outside of 0 .. size - 1 is mirrored to; the edge itself comes once.
 int64_t Reflected(int64_t place, int64_t size) {
   if (size == 1) return 0;
   const int64_t period = 2 * (size - 1);
   place = (place % period + period) % period;
   return place < size ? place : period - place;
 }
+
+namespace {
 
 // Rows blurred along themselves, as 16 bits: as many as a row of the result needs.
 class BlurredRows {
@@ -185,9 +184,8 @@ absl::Status CheckSigma(double sigma) {
       base::StrCat("sigma must be above 0 and finite, not ", sigma));
 }
 
-std::vector<int16_t> BlurWeights(int64_t size, double sigma) {
+std::vector<double> BlurCurve(int64_t size, double sigma) {
   CHECK(CheckBlurSize(size).ok() && CheckSigma(sigma).ok()) << size << " " << sigma;
-  constexpr double kOne = 32768;
   constexpr double kNothing = -700;  // Less is not PortableExp's, and rounds to 0.
   std::vector<double> curve = {1};
   double sum = 1;
@@ -197,10 +195,17 @@ std::vector<int16_t> BlurWeights(int64_t size, double sigma) {
     curve.push_back(exponent > kNothing ? base::PortableExp(exponent) : 0);
     sum += 2 * curve.back();
   }
+  for (double& weight : curve) weight /= sum;
+  return curve;
+}
+
+std::vector<int16_t> BlurWeights(int64_t size, double sigma) {
+  constexpr double kOne = 32768;
+  const std::vector<double> curve = BlurCurve(size, sigma);
   std::vector<int16_t> weights(curve.size());
   int rest = 16384;
   for (size_t k = 1; k < curve.size(); ++k) {
-    weights[k] = static_cast<int16_t>(std::floor(curve[k] / sum * kOne + 0.5));
+    weights[k] = static_cast<int16_t>(std::floor(curve[k] * kOne + 0.5));
     rest -= weights[k];
   }
   weights[0] = static_cast<int16_t>(rest);  // What makes the sum one.

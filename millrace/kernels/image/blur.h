@@ -23,6 +23,13 @@ absl::Status CheckBlurSize(int64_t size);
 // Checks a deviation of the bell curve: above 0 and finite.
 absl::Status CheckSigma(double sigma);
 
+// The bell curve, of which all samples add up to one: of the middle, then of both
+// neighbours at 1, 2, ... Requires: CheckBlurSize and CheckSigma say so.
+std::vector<double> BlurCurve(int64_t size, double sigma);
+
+// Where a place outside of 0 .. size - 1 is mirrored to; the edge itself comes once.
+int64_t Reflected(int64_t place, int64_t size);
+
 // The weights in 2^15ths: of the middle, halved, then of both neighbours at 1, 2, ...
 // Twice their sum is exactly one; trailing zeros are left out.
 // Requires: CheckBlurSize and CheckSigma say so.

@@ -1,6 +1,7 @@
 // gaussian_blur and random_gaussian_blur.
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -10,13 +11,17 @@
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/core/column.h"
+#include "millrace/core/dtype.h"
+#include "millrace/core/shape.h"
 #include "millrace/ir/argument_schema.h"
 #include "millrace/ir/kernel.h"
 #include "millrace/ir/type.h"
 #include "millrace/ir/value.h"
 #include "millrace/kernels/catalog.h"
 #include "millrace/kernels/image/blur.h"
+#include "millrace/kernels/image/blur_floats.h"
 #include "millrace/kernels/image/chance.h"
+#include "millrace/kernels/image/float_operands.h"
 #include "millrace/kernels/image/image.h"
 #include "millrace/kernels/image/image_operands.h"
 #include "millrace/kernels/result_rows.h"
@@ -25,6 +30,7 @@ namespace millrace::kernels {
 namespace {
 
 using core::Column;
+using core::DType;
 using ir::ArgumentSchema;
 using ir::ArgumentType;
 using ir::Fails;
@@ -45,8 +51,23 @@ ArgumentSchema KernelSizeArgument() {
 
 // --- gaussian_blur ---
 
+// Blurs a row, of either type, to where it belongs; copies it where there is no sigma.
+absl::Status BlurTo(ResultRows& out, const ImageRow& image, int64_t size,
+                    std::optional<double> sigma) {
+  const core::Shape& shape = image.tensor.shape();
+  if (!sigma) {
+    CopyPixels(image.view, reinterpret_cast<uint8_t*>(TRY(out.Take(shape))));
+  } else if (image.tensor.dtype() == DType::kUint8) {
+    Blur(image.view, BlurWeights(size, *sigma), TRY(out.TakeAs<uint8_t>(shape)));
+  } else {
+    BlurFloats(FloatsOf(image), FloatBlurWeights(size, *sigma),
+               TRY(out.TakeAs<float>(shape)));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ValueType> InferBlur(const KernelTypes& types) {
-  TRY(CheckByteImage(types.operands[0]));
+  TRY(CheckBytesOrFloats(types.operands[0]));
   TRY(CheckNumber(types.operands[1], "one number as sigma"));
   TRY(CheckBlurSize(KernelSize(types.arguments)));
   return SameImage(types.operands[0]);
@@ -58,9 +79,7 @@ absl::StatusOr<Column> RunBlur(const KernelCall& call) {
     const ImageRow image = TRY(ImageAt(call.operands[0], row));
     const double sigma = TRY(NumberAt(call.operands[1], row));
     TRY(CheckSigma(sigma));
-    Blur(image.view, BlurWeights(size, sigma),
-         TRY(out.TakeAs<uint8_t>(image.tensor.shape())));
-    return absl::OkStatus();
+    return BlurTo(out, image, size, sigma);
   });
 }
 
@@ -77,7 +96,7 @@ struct SigmaRange {
 };
 
 absl::StatusOr<ValueType> InferRandomBlur(const KernelTypes& types) {
-  TRY(CheckByteImage(types.operands[0]));
+  TRY(CheckBytesOrFloats(types.operands[0]));
   TRY(CheckBlurSize(KernelSize(types.arguments)));
   TRY(CheckChance(types.arguments));
   const SigmaRange range = SigmaRange::Of(types.arguments);
@@ -97,15 +116,10 @@ absl::StatusOr<Column> RunRandomBlur(const KernelCall& call) {
   const double chance = ChanceOf(call.arguments);
   return WriteRows(call, [&](int64_t row, ResultRows& out) -> absl::Status {
     const ImageRow image = TRY(ImageAt(call.operands[0], row));
-    auto* place = TRY(out.TakeAs<uint8_t>(image.tensor.shape()));
     base::Generator generator = call.draws->For(row);
-    if (generator.Uniform() < chance) {
-      const double sigma = generator.Uniform(range.low, range.high);
-      Blur(image.view, BlurWeights(size, sigma), place);
-    } else {
-      CopyPixels(image.view, place);
-    }
-    return absl::OkStatus();
+    std::optional<double> sigma;
+    if (generator.Uniform() < chance) sigma = generator.Uniform(range.low, range.high);
+    return BlurTo(out, image, size, sigma);
   });
 }
 
@@ -124,7 +138,8 @@ KernelSchema GaussianBlurKernel() {
       .doc =
           "Blurs an image: each pixel becomes the mean of those around it, weighted "
           "by a bell curve. The image is reflected at its edges.",
-      .operands = {{"image", "An image of height, width and channels, uint8."},
+      .operands = {{"image",
+                    "An image of height, width and channels, uint8 or float32."},
                    {"sigma",
                     "The deviation of the bell curve in pixels, a number; 0 or "
                     "less is an error of the row."}},
@@ -138,7 +153,8 @@ KernelSchema RandomGaussianBlurKernel() {
   return {
       .name = "random_gaussian_blur",
       .doc = "Blurs some images as gaussian_blur does, each with a sigma of its own.",
-      .operands = {{"image", "An image of height, width and channels, uint8."}},
+      .operands = {{"image",
+                    "An image of height, width and channels, uint8 or float32."}},
       .arguments = {KernelSizeArgument(),
                     Sigma("sigma_low", "The least sigma, above 0.", 0.1),
                     Sigma("sigma_high", "The largest sigma.", 2.0),

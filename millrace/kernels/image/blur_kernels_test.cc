@@ -5,6 +5,8 @@
 #include "gtest/gtest.h"
 
 #include "millrace/core/column.h"
+#include "millrace/core/copy_rows.h"
+#include "millrace/core/pool.h"
 #include "millrace/core/tensor.h"
 #include "millrace/ir/value.h"
 #include "millrace/kernels/call_kernel.h"
@@ -31,6 +33,24 @@ TEST(BlurKernelsTest, BlurByTheSigmaOfTheRow) {
       {{"kernel_size", 5}});
   EXPECT_EQ(*out.Row(0), Blurred(picture, 5, 0.5));
   EXPECT_EQ(*out.Row(1), Blurred(picture, 5, 3.0));
+}
+
+TEST(BlurKernelsTest, FloatsAreBlurredAsTheyAre) {
+  const Tensor line = Tensor::FromValues<float>({0, 0, 1, 0, 0}, {1, 5, 1});
+  for (const Column& column : Layouts({line, line})) {
+    const auto out =
+        CallKernel("gaussian_blur", {Rows(column), Weak(1.0)}, {{"kernel_size", 3}});
+    ASSERT_TRUE(out.ok()) << out.status();
+    EXPECT_THAT(out->Row(1)->As<float>(),
+                testing::ElementsAre(0, testing::FloatNear(0.274068F, 1e-5F),
+                                     testing::FloatNear(0.451862F, 1e-5F),
+                                     testing::FloatNear(0.274068F, 1e-5F), 0));
+  }
+  const Column kept =
+      *CallRandom("random_gaussian_blur",
+                  *core::FromRows(line.dtype(), {line, line}, core::HeapPool()),
+                  {{"kernel_size", 3}, {"p", 0}});
+  EXPECT_EQ(*kept.Row(1), line);
 }
 
 TEST(BlurKernelsTest, SigmaMustBeAboveZero) {

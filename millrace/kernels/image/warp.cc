@@ -1,15 +1,16 @@
 #include "millrace/kernels/image/warp.h"
 
-#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <vector>
 
 #include "absl/status/status.h"
 
 #include "millrace/base/check.h"
 #include "millrace/base/text.h"
+#include "millrace/kernels/image/float_image.h"
 #include "millrace/kernels/image/image.h"
 
 namespace millrace::kernels {
@@ -45,29 +46,47 @@ double SmallCosine(double x) {
 }
 
 // One image being read: pixels beyond its edge are the fill colour.
-class Source {
- public:
-  Source(const PixelView& image, const uint8_t* fill) : image_(image), fill_(fill) {}
+template <typename T>
+struct Source {
+  const T* first;
+  ImageSize size;
+  int64_t channels;
+  int64_t stride;  // Values from one row of pixels to the next.
+  const T* fill;
 
-  const uint8_t* At(int64_t x, int64_t y) const {
-    const bool inside =
-        x >= 0 && x < image_.size.width && y >= 0 && y < image_.size.height;
-    return inside ? image_.Row(y) + x * image_.channels : fill_;
+  const T* At(int64_t x, int64_t y) const {
+    const bool inside = x >= 0 && x < size.width && y >= 0 && y < size.height;
+    return inside ? first + y * stride + x * channels : fill;
   }
-
-  int64_t channels() const { return image_.channels; }
-
- private:
-  const PixelView image_;
-  const uint8_t* fill_;
 };
 
-void TakeNearest(const Source& source, int64_t x, int64_t y, uint8_t* out) {
-  const uint8_t* pixel = source.At(x >> kFraction, y >> kFraction);
-  for (int64_t c = 0; c < source.channels(); ++c) out[c] = pixel[c];
+// The value between four, by how far it is to the right and down, in 2^-kWeightBits.
+uint8_t Between(const std::array<uint8_t, 4>& values, int right, int down) {
+  constexpr int kOne = 1 << kWeightBits;
+  const int upper = values[0] * (kOne - right) + values[1] * right;
+  const int lower = values[2] * (kOne - right) + values[3] * right;
+  const int sum = upper * (kOne - down) + lower * down;
+  return static_cast<uint8_t>((sum + (1 << (2 * kWeightBits - 1))) >>
+                              (2 * kWeightBits));
 }
 
-void TakeBetween(const Source& source, int64_t x, int64_t y, uint8_t* out) {
+float Between(const std::array<float, 4>& values, int right, int down) {
+  constexpr float kOne = 1 << kWeightBits;
+  const float across = static_cast<float>(right) / kOne;
+  const float along = static_cast<float>(down) / kOne;
+  const float upper = values[0] * (1 - across) + values[1] * across;
+  const float lower = values[2] * (1 - across) + values[3] * across;
+  return upper * (1 - along) + lower * along;
+}
+
+template <typename T>
+void TakeNearest(const Source<T>& source, int64_t x, int64_t y, T* out) {
+  const T* pixel = source.At(x >> kFraction, y >> kFraction);
+  for (int64_t c = 0; c < source.channels; ++c) out[c] = pixel[c];
+}
+
+template <typename T>
+void TakeBetween(const Source<T>& source, int64_t x, int64_t y, T* out) {
   constexpr int64_t kHalf = int64_t{1} << (kFraction - 1);
   constexpr int kOne = 1 << kWeightBits;
   const auto weight = [](int64_t place) {
@@ -79,24 +98,21 @@ void TakeBetween(const Source& source, int64_t x, int64_t y, uint8_t* out) {
   const int64_t top = y >> kFraction;
   const int right_weight = weight(x);
   const int lower_weight = weight(y);
-  const uint8_t* pixels[] = {source.At(left, top), source.At(left + 1, top),
-                             source.At(left, top + 1), source.At(left + 1, top + 1)};
-  for (int64_t c = 0; c < source.channels(); ++c) {
-    const int upper =
-        pixels[0][c] * (kOne - right_weight) + pixels[1][c] * right_weight;
-    const int lower =
-        pixels[2][c] * (kOne - right_weight) + pixels[3][c] * right_weight;
-    const int sum = upper * (kOne - lower_weight) + lower * lower_weight;
-    out[c] =
-        static_cast<uint8_t>((sum + (1 << (2 * kWeightBits - 1))) >> (2 * kWeightBits));
+  const T* pixels[] = {source.At(left, top), source.At(left + 1, top),
+                       source.At(left, top + 1), source.At(left + 1, top + 1)};
+  for (int64_t c = 0; c < source.channels; ++c) {
+    out[c] = Between(
+        std::array<T, 4>{pixels[0][c], pixels[1][c], pixels[2][c], pixels[3][c]},
+        right_weight, lower_weight);
   }
 }
 
-using Take = void (*)(const Source& source, int64_t x, int64_t y, uint8_t* out);
+template <typename T>
+using Take = void (*)(const Source<T>& source, int64_t x, int64_t y, T* out);
 
-template <Take kTake>
-void WarpAll(const Source& source, const AffineMap& map, const ImageSize& size,
-             uint8_t* out) {
+template <typename T, Take<T> kTake>
+void WarpAll(const Source<T>& source, const AffineMap& map, const ImageSize& size,
+             T* out) {
   const int64_t xx = Fixed(map.xx);
   const int64_t yx = Fixed(map.yx);
   for (int64_t row = 0; row < size.height; ++row) {
@@ -107,7 +123,7 @@ void WarpAll(const Source& source, const AffineMap& map, const ImageSize& size,
       kTake(source, x, y, out);
       x += xx;
       y += yx;
-      out += source.channels();
+      out += source.channels;
     }
   }
 }
@@ -193,16 +209,42 @@ ImageSize TurnedSize(const ImageSize& size, double angle) {
           .width = side(width, width * cosine + height * sine)};
 }
 
+namespace {
+
+template <typename T>
+void WarpAs(const Source<T>& source, const AffineMap& map, bool bilinear,
+            const ImageSize& size, T* out) {
+  CHECK(CheckImageSize(source.size).ok() && CheckImageSize(size).ok());
+  if (bilinear) {
+    WarpAll<T, TakeBetween<T>>(source, map, size, out);
+  } else {
+    WarpAll<T, TakeNearest<T>>(source, map, size, out);
+  }
+}
+
+}  // namespace
+
 void Warp(const PixelView& image, const AffineMap& map, const WarpOptions& options,
           const ImageSize& size, uint8_t* out) {
-  CHECK(CheckImageSize(image.size).ok() && CheckImageSize(size).ok());
   CHECK_EQ(static_cast<int64_t>(options.fill.size()), image.channels);
-  const Source source(image, options.fill.data());
-  if (options.bilinear) {
-    WarpAll<TakeBetween>(source, map, size, out);
-  } else {
-    WarpAll<TakeNearest>(source, map, size, out);
-  }
+  const Source<uint8_t> source = {.first = image.first,
+                                  .size = image.size,
+                                  .channels = image.channels,
+                                  .stride = image.stride,
+                                  .fill = options.fill.data()};
+  WarpAs(source, map, options.bilinear, size, out);
+}
+
+void Warp(const FloatImage& image, const AffineMap& map, const WarpOptions& options,
+          const ImageSize& size, float* out) {
+  CHECK_EQ(static_cast<int64_t>(options.fill.size()), image.channels);
+  const std::vector<float> fill(options.fill.begin(), options.fill.end());
+  const Source<float> source = {.first = image.first,
+                                .size = image.size,
+                                .channels = image.channels,
+                                .stride = image.size.width * image.channels,
+                                .fill = fill.data()};
+  WarpAs(source, map, options.bilinear, size, out);
 }
 
 }  // namespace millrace::kernels

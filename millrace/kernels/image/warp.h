@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 
+#include "millrace/kernels/image/float_image.h"
 #include "millrace/kernels/image/image.h"
 
 namespace millrace::kernels {
@@ -56,12 +57,14 @@ struct SineCosine {
 
 struct WarpOptions {
   bool bilinear = false;           // Else the nearest pixel.
-  std::vector<uint8_t> fill = {};  // One pixel.
+  std::vector<uint8_t> fill = {};  // One pixel, also of floats.
 };
 
 // Writes the warped image, side by side, to `out`, which must not be the image.
 // Requires: both sizes pass CheckImageSize, and the map came from above.
 void Warp(const PixelView& image, const AffineMap& map, const WarpOptions& options,
           const ImageSize& size, uint8_t* out);
+void Warp(const FloatImage& image, const AffineMap& map, const WarpOptions& options,
+          const ImageSize& size, float* out);
 
 }  // namespace millrace::kernels

@@ -22,6 +22,7 @@
 #include "millrace/ir/type.h"
 #include "millrace/ir/value.h"
 #include "millrace/kernels/catalog.h"
+#include "millrace/kernels/image/float_operands.h"
 #include "millrace/kernels/image/image.h"
 #include "millrace/kernels/image/image_operands.h"
 #include "millrace/kernels/image/warp.h"
@@ -39,7 +40,8 @@ using ir::KernelSchema;
 using ir::KernelTypes;
 using ir::ValueType;
 
-constexpr const char* kImageDoc = "An image of height, width and channels, uint8.";
+constexpr const char* kImageDoc =
+    "An image of height, width and channels, uint8 or float32.";
 
 // --- What the four have in common ---
 
@@ -59,7 +61,7 @@ absl::StatusOr<std::vector<uint8_t>> FillOf(const ir::Arguments& arguments,
 
 absl::Status CheckWarped(const KernelTypes& types) {
   const ValueType& image = types.operands[0];
-  TRY(CheckByteImage(image));
+  TRY(CheckBytesOrFloats(image));
   const int64_t channels = SameImage(image).shape[2];
   if (types.arguments["fill"].As<ir::List>().empty()) {
     return absl::InvalidArgumentError("argument fill must have a value");
@@ -82,8 +84,13 @@ absl::Status WriteWarped(const ImageRow& image, const Affine& affine, bool expan
   const WarpOptions options = {
       .bilinear = arguments["method"].As<std::string>() == "bilinear",
       .fill = TRY(FillOf(arguments, image.channels()))};
-  auto* place = TRY(out.TakeAs<uint8_t>({size.height, size.width, image.channels()}));
-  Warp(image.view, MapOf(affine, image.view.size, size), options, size, place);
+  const core::Shape shape = {size.height, size.width, image.channels()};
+  const AffineMap map = MapOf(affine, image.view.size, size);
+  if (image.tensor.dtype() == core::DType::kUint8) {
+    Warp(image.view, map, options, size, TRY(out.TakeAs<uint8_t>(shape)));
+  } else {
+    Warp(FloatsOf(image), map, options, size, TRY(out.TakeAs<float>(shape)));
+  }
   return absl::OkStatus();
 }
 
@@ -95,7 +102,9 @@ std::vector<ArgumentSchema> WarpArguments(std::vector<ArgumentSchema> first) {
                    .choices = {"nearest", "bilinear"}});
   first.push_back({.name = "fill",
                    .type = ArgumentType::kInts,
-                   .doc = "The colour beyond the edges: one value, or one by channel.",
+                   .doc =
+                       "The colour beyond the edges: one value, or one by channel, as "
+                       "the image has them.",
                    .default_value = ir::List{0},
                    .least = 0,
                    .most = 255});

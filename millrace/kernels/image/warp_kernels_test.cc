@@ -50,6 +50,25 @@ TEST(WarpKernelsTest, AffineMovesAndFills) {
             "uint8[2, 2, 1] [9, 1, 9, 3]");
 }
 
+TEST(WarpKernelsTest, FloatsAreTurnedAndMovedAsTheyAre) {
+  const core::Tensor square =
+      core::Tensor::FromValues<float>({0.25F, -1, 0.5F, 2}, {2, 2, 1});
+  for (const Column& column : Layouts({square})) {
+    EXPECT_EQ(Shown(CallKernel("rotate", {Rows(column), Weak(90.0)})),
+              "float32[2, 2, 1] [-1.0, 2.0, 0.25, 0.5]");
+    EXPECT_EQ(Shown(CallKernel("affine",
+                               {Rows(column), Weak(0.0), Weak(0.5), Weak(0.0),
+                                Weak(1.0), Weak(0.0), Weak(0.0)},
+                               {{"fill", ir::List{1}}, {"method", "bilinear"}})),
+              "float32[2, 2, 1] [0.625, -0.375, 0.75, 1.25]");
+  }
+  EXPECT_THAT(InferKernel("rotate", {{.dtype = DType::kFloat64, .shape = {5, 5, 3}},
+                                     {.dtype = DType::kFloat64, .shape = {}}})
+                  .status()
+                  .ToString(),
+              HasSubstr("needs an image of uint8 or float32"));
+}
+
 TEST(WarpKernelsTest, NumbersBeyondAllUseAreErrorsOfTheRow) {
   EXPECT_THAT(
       CallKernel("rotate", {Rows(Square()), Weak(std::nan(""))}).status().ToString(),
