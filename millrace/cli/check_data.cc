@@ -1,6 +1,7 @@
 #include "millrace/cli/check_data.h"
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,19 +26,47 @@
 namespace millrace::cli {
 namespace {
 
+// What a file is, by the end of its name: how its rows are found, where that is by
+// scanning, and which source reads them all.
 struct Ending {
   std::string_view text;
-  storage::RowFormat format;
+  std::optional<storage::RowFormat> format;
+  std::string_view source;
+  std::string_view arguments = "";
 };
 
-constexpr std::array<Ending, 6> kEndings = {{
-    {".tar", storage::RowFormat::kTar},
-    {".tgz", storage::RowFormat::kTar},
-    {".tfrecord", storage::RowFormat::kTfrecord},
-    {".tfrecords", storage::RowFormat::kTfrecord},
-    {".txt", storage::RowFormat::kLines},
-    {".csv", storage::RowFormat::kCsv},
+constexpr std::string_view kWithDefaults = ", missing=\"default\"";
+
+constexpr std::array<Ending, 13> kEndings = {{
+    {".tar", storage::RowFormat::kTar, "read_tar", ", fields=[]"},
+    {".tgz", storage::RowFormat::kTar, "read_tar", ", fields=[]"},
+    {".tfrecord", storage::RowFormat::kTfrecord, "read_tfrecord"},
+    {".tfrecords", storage::RowFormat::kTfrecord, "read_tfrecord"},
+    {".txt", storage::RowFormat::kLines, "read_text"},
+    {".csv", storage::RowFormat::kCsv, "read_csv"},
+    {".json", storage::RowFormat::kLines, "read_jsonl", kWithDefaults},
+    {".jsonl", storage::RowFormat::kLines, "read_jsonl", kWithDefaults},
+    {".ndjson", storage::RowFormat::kLines, "read_jsonl", kWithDefaults},
+    {".parquet", std::nullopt, "read_parquet", kWithDefaults},
+    {".arrow", std::nullopt, "read_arrow", kWithDefaults},
+    {".arrows", std::nullopt, "read_arrow", kWithDefaults},
+    {".feather", std::nullopt, "read_arrow", kWithDefaults},
 }};
+
+absl::StatusOr<Ending> EndingOf(const std::string& path) {
+  std::string_view name = path;
+  for (const std::string_view packed : {".gz", ".zst", ".lz4", ".sz"}) {
+    if (name.ends_with(packed)) name.remove_suffix(packed.size());
+  }
+  for (const Ending& ending : kEndings) {
+    if (name.ends_with(ending.text)) return ending;
+  }
+  return absl::InvalidArgumentError(
+      base::StrCat("cannot tell the format of ", path,
+                   ": its name should end in .tar, .tgz, .tfrecord, .jsonl, .csv or "
+                   ".txt, or that and .gz, .zst, .lz4 or .sz; or in .parquet, .arrow "
+                   "or .feather"));
+}
 
 // Writes down every bad row, and goes on.
 class Noted final : public ops::BadRows {
@@ -53,26 +82,12 @@ class Noted final : public ops::BadRows {
   CheckedFile& checked_;
 };
 
-std::string SourceText(const std::string& path, storage::RowFormat format) {
-  const std::string paths = base::StrCat("paths=[", ir::Quote(path), "]");
-  switch (format) {
-    case storage::RowFormat::kTar:
-      return base::StrCat("%0 = read_tar(", paths, ", fields=[])");
-    case storage::RowFormat::kTfrecord:
-      return base::StrCat("%0 = read_tfrecord(", paths, ")");
-    case storage::RowFormat::kCsv:
-    case storage::RowFormat::kCsvWithoutHeader:
-      return base::StrCat("%0 = read_csv(", paths, ")");
-    case storage::RowFormat::kLines:
-      break;
-  }
-  return base::StrCat("%0 = read_text(", paths, ")");
-}
-
-absl::Status ReadAll(const ops::Source& source, CheckedFile& checked) {
+absl::Status ReadAll(ops::Source& source, CheckedFile& checked) {
   Noted noted(checked);
+  const lanes::Manifest manifest = TRY(source.List());
+  const int64_t end = manifest.splits.at(0).rows.value_or(lanes::kRowsMax);
   const std::unique_ptr<ops::Reader> reader =
-      TRY(source.Open({.split = 0, .begin = 0, .end = lanes::kRowsMax}));
+      TRY(source.Open({.split = 0, .begin = 0, .end = end}));
   while (true) {
     TRY(reader->Fetch());
     const std::optional<core::Block> block = TRY(reader->Next(noted));
@@ -84,28 +99,21 @@ absl::Status ReadAll(const ops::Source& source, CheckedFile& checked) {
 }  // namespace
 
 absl::StatusOr<storage::RowFormat> FormatOf(const std::string& path) {
-  std::string_view name = path;
-  for (const std::string_view packed : {".gz", ".zst", ".lz4", ".sz"}) {
-    if (name.ends_with(packed)) name.remove_suffix(packed.size());
-  }
-  for (const Ending& ending : kEndings) {
-    if (name.ends_with(ending.text)) return ending.format;
-  }
+  const Ending ending = TRY(EndingOf(path));
+  if (ending.format) return *ending.format;
   return absl::InvalidArgumentError(
-      base::StrCat("cannot tell the format of ", path,
-                   ": its name should end in .tar, .tgz, .tfrecord, .csv or .txt, "
-                   "or that and .gz, .zst, .lz4 or .sz"));
+      base::StrCat("files like ", path, " need no index: they count their rows"));
 }
 
 absl::StatusOr<CheckedFile> CheckFile(const std::string& path) {
-  const storage::RowFormat format = TRY(FormatOf(path));
+  const Ending ending = TRY(EndingOf(path));
+  const std::string text = base::StrCat("%0 = ", ending.source, "(paths=[",
+                                        ir::Quote(path), "]", ending.arguments, ")");
   const ops::Library& library = ops::DefaultLibrary();
-  const ir::Pipeline node =
-      TRY(ir::Parse(SourceText(path, format), {}, library.catalog()));
+  const ir::Pipeline node = TRY(ir::Parse(text, {}, library.catalog()));
   CheckedFile checked;
   const std::unique_ptr<ops::Source> source =
       library.MakeSource(node, {.pool = core::HeapPool(), .with_ids = false});
-  TRY(source->List());
   TRY(ReadAll(*source, checked));
   return checked;
 }

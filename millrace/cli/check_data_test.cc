@@ -18,6 +18,8 @@
 namespace millrace::cli {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -27,8 +29,11 @@ TEST(CheckDataTest, TellsFormatsByTheEndOfTheName) {
   EXPECT_EQ(*FormatOf("b.tgz"), storage::RowFormat::kTar);
   EXPECT_EQ(*FormatOf("b.tfrecord.gz"), storage::RowFormat::kTfrecord);
   EXPECT_EQ(*FormatOf("b.txt"), storage::RowFormat::kLines);
-  EXPECT_THAT(FormatOf("b.parquet").status().message(),
-              HasSubstr("cannot tell the format of b.parquet"));
+  EXPECT_EQ(*FormatOf("b.jsonl.gz"), storage::RowFormat::kLines);
+  EXPECT_EQ(*FormatOf("b.csv"), storage::RowFormat::kCsv);
+  EXPECT_THAT(FormatOf("b.parquet").status().message(), HasSubstr("need no index"));
+  EXPECT_THAT(FormatOf("b.bin").status().message(),
+              HasSubstr("cannot tell the format of b.bin"));
 }
 
 TEST(CheckDataTest, SampleImagesAreGood) {
@@ -61,6 +66,15 @@ TEST(CheckDataTest, BadRowsAreNamedAndTheRestIsRead) {
   EXPECT_EQ(checked.rows, 2);
   ASSERT_EQ(checked.bad.size(), 1U);
   EXPECT_THAT(checked.bad[0], HasSubstr("a.tfrecord"));
+}
+
+TEST(CheckDataTest, LinesOfJsonAreCheckedAsSuch) {
+  const storage::TemporaryFolder folder;
+  const CheckedFile checked = *CheckFile(folder.Write(
+      "a.jsonl", "{\"id\": 1}\n{\"id\": }\n{\"x\": 5}\n{\"id\": \"x\"}\n"));
+  EXPECT_EQ(checked.rows, 3) << "what is missing is not wrong";
+  EXPECT_THAT(checked.bad,
+              ElementsAre(AllOf(HasSubstr("no valid JSON"), HasSubstr("at byte 10"))));
 }
 
 TEST(CheckDataTest, AFileThatIsNotThereIsAnError) {
