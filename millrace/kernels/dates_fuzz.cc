@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,6 +16,7 @@
 #include "millrace/core/tensor.h"
 #include "millrace/ir/value.h"
 #include "millrace/kernels/call_kernel.h"
+#include "millrace/kernels/first_line_test.h"
 
 namespace millrace::kernels {
 namespace {
@@ -72,14 +72,10 @@ void CheckDates(const std::string& format, const std::string& text) {
 }  // namespace millrace::kernels
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using millrace::core::DType;
-  const std::string_view input(reinterpret_cast<const char*>(data), size);
-  const size_t line = input.find('\n');
-  if (line == std::string_view::npos) return 0;
-  const std::string format(input.substr(0, line));
-  const auto type = millrace::kernels::InferKernel("parse_date", {{DType::kBytes, {}}},
-                                                   {{"format", format}});
-  if (!type.ok()) return 0;
-  millrace::kernels::CheckDates(format, std::string(input.substr(line + 1)));
+  const auto input = millrace::kernels::FirstLine::Of(data, size);
+  if (!input) return 0;
+  const auto type = millrace::kernels::InferKernel(
+      "parse_date", {{millrace::core::DType::kBytes, {}}}, {{"format", input->line}});
+  if (type.ok()) millrace::kernels::CheckDates(input->line, input->rest);
   return 0;
 }

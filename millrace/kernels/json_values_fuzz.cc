@@ -17,6 +17,7 @@
 #include "millrace/core/tensor.h"
 #include "millrace/ir/value.h"
 #include "millrace/kernels/call_kernel.h"
+#include "millrace/kernels/first_line_test.h"
 
 namespace millrace::kernels {
 namespace {
@@ -55,14 +56,10 @@ void CheckReaders(const std::string& path, const std::string& text) {
 }  // namespace millrace::kernels
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using millrace::core::DType;
-  const std::string_view input(reinterpret_cast<const char*>(data), size);
-  const size_t line = input.find('\n');
-  if (line == std::string_view::npos) return 0;
-  const std::string path(input.substr(0, line));
-  const auto type = millrace::kernels::InferKernel("json_has", {{DType::kBytes, {}}},
-                                                   {{"path", path}});
-  if (!type.ok()) return 0;
-  millrace::kernels::CheckReaders(path, std::string(input.substr(line + 1)));
+  const auto input = millrace::kernels::FirstLine::Of(data, size);
+  if (!input) return 0;
+  const auto type = millrace::kernels::InferKernel(
+      "json_has", {{millrace::core::DType::kBytes, {}}}, {{"path", input->line}});
+  if (type.ok()) millrace::kernels::CheckReaders(input->line, input->rest);
   return 0;
 }

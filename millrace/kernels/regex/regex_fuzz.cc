@@ -17,6 +17,7 @@
 #include "millrace/core/tensor.h"
 #include "millrace/ir/value.h"
 #include "millrace/kernels/call_kernel.h"
+#include "millrace/kernels/first_line_test.h"
 
 namespace millrace::kernels {
 namespace {
@@ -68,14 +69,10 @@ void CheckPattern(const std::string& pattern, const std::string& text, DType dty
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using millrace::core::DType;
-  const std::string_view input(reinterpret_cast<const char*>(data), size);
-  const size_t line = input.find('\n');
-  if (line == std::string_view::npos) return 0;
-  const std::string pattern(input.substr(0, line));
-  const std::string text(input.substr(line + 1));
-  if (!millrace::base::IsUtf8(pattern)) return 0;  // As all arguments are.
-  millrace::kernels::CheckPattern(pattern, text, DType::kBytes);
-  if (!millrace::base::IsUtf8(text)) return 0;
-  millrace::kernels::CheckPattern(pattern, text, DType::kString);
+  const auto input = millrace::kernels::FirstLine::Of(data, size);
+  if (!input || !millrace::base::IsUtf8(input->line)) return 0;  // As arguments are.
+  millrace::kernels::CheckPattern(input->line, input->rest, DType::kBytes);
+  if (!millrace::base::IsUtf8(input->rest)) return 0;
+  millrace::kernels::CheckPattern(input->line, input->rest, DType::kString);
   return 0;
 }
