@@ -39,13 +39,13 @@ bool IsThere(const std::string& path) {
   return storage::ProcessFiles().Find(path).ok();
 }
 
-std::string Frame(std::string_view row) {
+}  // namespace
+
+std::string TfrecordFrame(std::string_view row) {
   const std::string length = Word64(row.size());
   return length + Word32(codec::MaskCrc32c(codec::Crc32c(length))) + std::string(row) +
          Word32(codec::MaskCrc32c(codec::Crc32c(row)));
 }
-
-}  // namespace
 
 absl::StatusOr<std::string> MakeTfrecord(const std::string& folder, int64_t rows,
                                          int64_t row_bytes) {
@@ -53,7 +53,7 @@ absl::StatusOr<std::string> MakeTfrecord(const std::string& folder, int64_t rows
   if (IsThere(path)) return path;
   const std::unique_ptr<storage::BlobWriter> file =
       TRY(storage::ProcessFiles().Create(path));
-  const std::string frame = Frame(Noise(row_bytes));
+  const std::string frame = TfrecordFrame(Noise(row_bytes));
   for (int64_t i = 0; i < rows; ++i) TRY(file->Append(frame));
   TRY(file->Publish(storage::Sync::kNow));
   return path;
@@ -72,9 +72,9 @@ absl::StatusOr<std::string> MakeTar(const std::string& folder, int64_t rows,
   return path;
 }
 
-absl::StatusOr<TextFile> MakeTextFile(const std::string& path, std::string_view head,
-                                      int64_t rows,
-                                      absl::FunctionRef<std::string(int64_t)> row) {
+absl::StatusOr<RowFile> MakeRowFile(const std::string& path, std::string_view head,
+                                    int64_t rows,
+                                    absl::FunctionRef<std::string(int64_t)> row) {
   if (!IsThere(path)) {
     const std::unique_ptr<storage::BlobWriter> file =
         TRY(storage::ProcessFiles().Create(path));
@@ -83,7 +83,7 @@ absl::StatusOr<TextFile> MakeTextFile(const std::string& path, std::string_view 
     TRY(file->Publish(storage::Sync::kNow));
   }
   const storage::BlobInfo info = TRY(storage::ProcessFiles().Find(path));
-  return TextFile{path, info.bytes};
+  return RowFile{path, info.bytes};
 }
 
 }  // namespace millrace::bench

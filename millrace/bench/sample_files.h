@@ -16,15 +16,18 @@ absl::StatusOr<std::string> MakeTfrecord(const std::string& folder, int64_t rows
 absl::StatusOr<std::string> MakeTar(const std::string& folder, int64_t rows,
                                     int64_t row_bytes);
 
-// A file of rows of text, and how long it is.
-struct TextFile {
+// A row as a TFRecord file has it: with its length and both sums.
+std::string TfrecordFrame(std::string_view row);
+
+// A file of rows, and how long it is.
+struct RowFile {
   std::string path;
   int64_t bytes = 0;
 };
 
-// Writes `head`, then so many rows as `row` gives them, each with its line feed.
-absl::StatusOr<TextFile> MakeTextFile(const std::string& path, std::string_view head,
-                                      int64_t rows,
-                                      absl::FunctionRef<std::string(int64_t)> row);
+// Writes `head`, then so many rows as `row` gives them, each with what ends it.
+absl::StatusOr<RowFile> MakeRowFile(const std::string& path, std::string_view head,
+                                    int64_t rows,
+                                    absl::FunctionRef<std::string(int64_t)> row);
 
 }  // namespace millrace::bench

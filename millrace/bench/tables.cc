@@ -80,9 +80,9 @@ std::string Reading(const std::string& source, const std::string& path) {
 
 absl::StatusOr<std::vector<Line>> RunJsonl(const BenchOptions& options) {
   base::Generator draw(base::RandomKey(1, 0, 0), {});
-  const TextFile file =
-      TRY(MakeTextFile(base::StrCat(options.folder, "/rows.jsonl"), "", kJsonRows,
-                       [&](int64_t row) { return JsonRow(row, draw); }));
+  const RowFile file =
+      TRY(MakeRowFile(base::StrCat(options.folder, "/rows.jsonl"), "", kJsonRows,
+                      [&](int64_t row) { return JsonRow(row, draw); }));
   exec::Engine engine({.threads = options.threads});
   const std::string pipeline = Reading("read_jsonl", file.path);
   const double rate = TRY(MedianOf(
@@ -97,9 +97,9 @@ absl::StatusOr<std::vector<Line>> RunJsonl(const BenchOptions& options) {
 
 absl::StatusOr<std::vector<Line>> RunCsv(const BenchOptions& options) {
   base::Generator draw(base::RandomKey(2, 0, 0), {});
-  const TextFile file =
-      TRY(MakeTextFile(base::StrCat(options.folder, "/rows.csv"), CsvHeader(), kCsvRows,
-                       [&](int64_t row) { return CsvRow(row, draw); }));
+  const RowFile file =
+      TRY(MakeRowFile(base::StrCat(options.folder, "/rows.csv"), CsvHeader(), kCsvRows,
+                      [&](int64_t row) { return CsvRow(row, draw); }));
   exec::Engine engine({.threads = options.threads});
   const std::string pipeline = Reading("read_csv", file.path);
   return BesidePeer(

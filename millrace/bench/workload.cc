@@ -11,7 +11,8 @@ const std::vector<Workload>& Workloads() {
       {"engine", "memory", RunMemory},        {"engine", "meters", RunMeters},
       {"engine", "scaling", RunScaling},      {"breadth", "parquet", RunParquet},
       {"breadth", "jsonl", RunJsonl},         {"breadth", "csv", RunCsv},
-      {"breadth", "simclr", RunSimclr},       {"breadth", "pack", RunPack},
+      {"breadth", "example", RunExample},     {"breadth", "simclr", RunSimclr},
+      {"breadth", "pack", RunPack},
   };
   return workloads;
 }

@@ -54,6 +54,9 @@ absl::StatusOr<std::vector<Line>> RunJsonl(const BenchOptions& options);
 absl::StatusOr<std::vector<Line>> RunCsv(const BenchOptions& options);
 absl::StatusOr<std::vector<Line>> RunParquet(const BenchOptions& options);
 
+// Records of TensorFlow in a TFRecord file: into batches of their features.
+absl::StatusOr<std::vector<Line>> RunExample(const BenchOptions& options);
+
 // The augmentations of SimCLR, on images in memory.
 absl::StatusOr<std::vector<Line>> RunSimclr(const BenchOptions& options);
 

@@ -41,7 +41,7 @@
 #include "millrace/ir/type.h"
 #include "millrace/ir/value.h"
 #include "millrace/kernels/call_kernel.h"
-#include "millrace/kernels/example/messages_test.h"
+#include "millrace/kernels/example/messages.h"
 #include "millrace/kernels/examples_test.h"
 #include "millrace/kernels/image/encode_webp.h"
 #include "millrace/kernels/image/samples_test.h"

@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/status_matchers.h"
-#include "millrace/kernels/example/messages_test.h"
+#include "millrace/kernels/example/messages.h"
 
 namespace millrace::kernels {
 namespace {

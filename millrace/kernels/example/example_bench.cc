@@ -25,7 +25,7 @@
 #include "millrace/ir/value.h"
 #include "millrace/kernels/catalog.h"
 #include "millrace/kernels/evaluate.h"
-#include "millrace/kernels/example/messages_test.h"
+#include "millrace/kernels/example/messages.h"
 
 namespace millrace::kernels {
 namespace {

@@ -18,7 +18,7 @@
 #include "millrace/core/tensor.h"
 #include "millrace/ir/value.h"
 #include "millrace/kernels/call_kernel.h"
-#include "millrace/kernels/example/messages_test.h"
+#include "millrace/kernels/example/messages.h"
 
 namespace millrace::kernels {
 namespace {

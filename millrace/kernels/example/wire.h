@@ -82,20 +82,30 @@ inline bool TakeLengthField(std::string_view& message, uint8_t tag,
   return true;
 }
 
+// Tells whether two places hold the same `size` bytes, by two looks that may overlap.
+// Requires: size is one to two Words.
+template <typename Word>
+bool SameByWords(const char* a, const char* b, size_t size) {
+  const auto differ = [&](size_t at) {
+    Word left = 0;
+    Word right = 0;
+    std::memcpy(&left, a + at, sizeof(Word));
+    std::memcpy(&right, b + at, sizeof(Word));
+    return left ^ right;
+  };
+  return (differ(0) | differ(size - sizeof(Word))) == 0;
+}
+
 // Tells whether a text begins with a prefix; for short ones quicker than the library.
 inline bool BeginsWith(std::string_view text, std::string_view prefix) {
-  constexpr size_t kWord = sizeof(uint64_t);
   const size_t size = prefix.size();
   if (text.size() < size) return false;
-  if (size < kWord || size > 2 * kWord) return text.starts_with(prefix);
-  const auto differ = [&](size_t at) {
-    uint64_t a = 0;
-    uint64_t b = 0;
-    std::memcpy(&a, text.data() + at, kWord);
-    std::memcpy(&b, prefix.data() + at, kWord);
-    return a ^ b;
-  };
-  return (differ(0) | differ(size - kWord)) == 0;
+  if (size < sizeof(uint32_t) || size > 2 * sizeof(uint64_t)) {
+    return text.starts_with(prefix);
+  }
+  return size < sizeof(uint64_t)
+             ? SameByWords<uint32_t>(text.data(), prefix.data(), size)
+             : SameByWords<uint64_t>(text.data(), prefix.data(), size);
 }
 
 // The tag of a field with a length. Requires: number < 16.

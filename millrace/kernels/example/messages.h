@@ -1,5 +1,5 @@
 // Writes messages of tf.train.Example, as TensorFlow does and in other ways that mean
-// the same: for tests, benchmarks and fuzzing.
+// the same: for tests, fuzzing and the data of benchmarks.
 #pragma once
 
 #include <cstdint>
