@@ -9,6 +9,7 @@
 
 #include "millrace/base/golden_file.h"
 #include "millrace/base/text.h"
+#include "millrace/ir/catalog.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
 #include "millrace/ops/library.h"
@@ -18,8 +19,9 @@
 namespace millrace::rewrite {
 
 // What a pipeline becomes when every pass but `only` is off, with the reasons.
-inline std::string RewriteText(const std::string& text, const std::string& only) {
-  const ir::Catalog& catalog = ops::DefaultLibrary().catalog();
+inline std::string RewriteText(
+    const std::string& text, const std::string& only,
+    const ir::Catalog& catalog = ops::DefaultLibrary().catalog()) {
   const absl::StatusOr<ir::Pipeline> pipeline = ir::Parse(text, {}, catalog);
   if (!pipeline.ok()) return std::string(pipeline.status().message());
   RewriteOptions options;

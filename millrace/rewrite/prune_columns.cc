@@ -1,9 +1,10 @@
-// Leaves out results of maps that nobody reads further down: what is not computed need
-// not be shuffled, batched or sent either.
+// Leaves out what nobody reads further down, results of maps and fields of sources:
+// what is not read or computed need not be shuffled, batched or sent either.
 
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -94,6 +95,58 @@ absl::StatusOr<std::vector<Names>> FieldsRead(const std::vector<ir::Pipeline>& n
   return read;
 }
 
+// A node after its rewritten inputs, and what of its fields is read.
+struct Pruning {
+  const ir::Pipeline& node;
+  const std::vector<ir::Pipeline>& inputs;
+  const Names& read;
+  const ir::Catalog& catalog;
+};
+
+std::string Because(const std::string& does, const std::vector<std::string>& names) {
+  return base::StrCat(does, " ", absl::StrJoin(names, ", "), ": nobody reads it");
+}
+
+absl::StatusOr<std::optional<Replacement>> PruneMap(const Pruning& pruning) {
+  const Names keep = ResultsToKeep(pruning.node, pruning.read);
+  std::vector<std::string> dropped;
+  for (const ir::Result& result : MapFunction(pruning.node).results()) {
+    if (!keep.contains(result.name)) dropped.push_back(result.name);
+  }
+  if (dropped.empty()) return std::nullopt;
+  ir::Arguments arguments = pruning.node.arguments();
+  arguments.Set("function", std::make_shared<const ir::Expression>(
+                                TRY(Only(keep, pruning.node, pruning.catalog))));
+  return Replacement{
+      TRY(ir::Pipeline::Make(pruning.catalog, "map", arguments, pruning.inputs)),
+      Because("map no longer makes", dropped)};
+}
+
+// A source that has the argument `unread` still looks for what makes a row wrong.
+absl::StatusOr<std::optional<Replacement>> PruneSource(const Pruning& pruning) {
+  const ir::Pipeline& node = pruning.node;
+  if (node.arguments().Find("unread") == nullptr) return std::nullopt;
+  ir::Arguments arguments = node.arguments();
+  ir::List unread = arguments["unread"].As<ir::List>();
+  std::vector<std::string> dropped;
+  for (const core::FieldSpec& field : node.spec().fields()) {
+    if (pruning.read.contains(field.name)) continue;
+    dropped.push_back(field.name);
+    unread.emplace_back(field.name);
+  }
+  if (dropped.empty()) return std::nullopt;
+  arguments.Set("unread", std::move(unread));
+  return Replacement{TRY(ir::Pipeline::Make(pruning.catalog, node.name(), arguments, {},
+                                            node.call_number())),
+                     Because(base::StrCat(node.name(), " no longer gives"), dropped)};
+}
+
+absl::StatusOr<std::optional<Replacement>> Prune(const Pruning& pruning) {
+  if (pruning.node.name() == "map") return PruneMap(pruning);
+  if (pruning.node.schema().traits.source) return PruneSource(pruning);
+  return std::nullopt;
+}
+
 absl::StatusOr<Outcome> PruneColumns(const ir::Pipeline& pipeline,
                                      const ir::Catalog& catalog) {
   const std::vector<ir::Pipeline> nodes = pipeline.Nodes();
@@ -102,20 +155,12 @@ absl::StatusOr<Outcome> PruneColumns(const ir::Pipeline& pipeline,
   const auto rebuild =
       [&](const ir::Pipeline& node,
           const std::vector<ir::Pipeline>& inputs) -> absl::StatusOr<ir::Pipeline> {
-    if (node.name() != "map") return WithInputs(node, inputs, catalog);
     const size_t place = std::ranges::find(nodes, node) - nodes.begin();
-    const Names keep = ResultsToKeep(node, read[place]);
-    std::vector<std::string> dropped;
-    for (const ir::Result& result : MapFunction(node).results()) {
-      if (!keep.contains(result.name)) dropped.push_back(result.name);
-    }
-    if (dropped.empty()) return WithInputs(node, inputs, catalog);
-    outcome.reasons.push_back(base::StrCat(
-        "map no longer makes ", absl::StrJoin(dropped, ", "), ": nobody reads it"));
-    ir::Arguments arguments = node.arguments();
-    arguments.Set("function", std::make_shared<const ir::Expression>(
-                                  TRY(Only(keep, node, catalog))));
-    return ir::Pipeline::Make(catalog, "map", arguments, inputs);
+    std::optional<Replacement> pruned =
+        TRY(Prune({node, inputs, read[place], catalog}));
+    if (!pruned) return WithInputs(node, inputs, catalog);
+    outcome.reasons.push_back(std::move(pruned->reason));
+    return std::move(pruned->node);
   };
   outcome.pipeline = TRY(RebuildAll(pipeline, rebuild));
   return outcome;

@@ -57,6 +57,9 @@ class ColumnarFile {
   // About how many bytes a row of these fields has, decoded.
   virtual double RowBytes(int64_t part, absl::Span<const int64_t> fields) const = 0;
 
+  // Whether the file leaves it open that a field has nulls in a part.
+  virtual bool MayHaveNulls(int64_t part, int64_t field) const = 0;
+
   // Gives the bytes that some fields of a part take, rising and apart.
   virtual absl::StatusOr<std::vector<Needed>> NeededFor(
       int64_t part, absl::Span<const int64_t> fields) const = 0;

@@ -82,6 +82,14 @@ absl::StatusOr<core::Spec> AllOf(const ColumnarFile& file) {
   return file.leaves().spec();
 }
 
+core::Spec Without(const core::Spec& spec, const std::vector<std::string>& names) {
+  std::vector<core::FieldSpec> fields;
+  for (const core::FieldSpec& field : spec.fields()) {
+    if (std::ranges::count(names, field.name) == 0) fields.push_back(field);
+  }
+  return core::Spec(std::move(fields));
+}
+
 // The leaves that hold the fields of a spec. InvalidArgument where a file has them not.
 absl::StatusOr<WantedLeaves> FindLeaves(const ColumnarFile& file,
                                         const core::Spec& spec) {
@@ -168,24 +176,34 @@ absl::StatusOr<core::Spec> InferFields(const ColumnarArgs& args) {
   if (spec->fields().empty()) {
     return absl::InvalidArgumentError("argument fields names no field to read");
   }
-  return ops::SpecOfPaths(args.paths, *spec);
+  for (const std::string& name : args.unread) {
+    if (spec->Find(name) == nullptr) {
+      return absl::InvalidArgumentError(
+          base::StrCat("argument unread names a field that is not there: ", name));
+    }
+  }
+  return ops::SpecOfPaths(args.paths, Without(*spec, args.unread));
 }
 
 ColumnarSource::ColumnarSource(FileFormat format, ColumnarArgs args,
                                const ops::SourceContext& context)
-    : format_(format), args_(std::move(args)), context_(context) {}
+    : format_(format),
+      args_(std::move(args)),
+      context_(context),
+      unread_(args_.unread.begin(), args_.unread.end()) {}
 
 absl::StatusOr<lanes::Manifest> ColumnarSource::List() {
   CHECK(files_.empty()) << "a source is listed once";
-  spec_ = TRY(InferFields(args_));
+  const core::Spec given = TRY(InferFields(args_));
+  const core::Spec all = TRY(core::ParseSpec(*args_.fields));
   core::FieldNames names;
-  for (const core::FieldSpec& field : spec_.fields()) names.push_back(field.name);
+  for (const core::FieldSpec& field : given.fields()) names.push_back(field.name);
   names_ = std::make_shared<const core::FieldNames>(std::move(names));
   lanes::Manifest manifest;
   for (const storage::BlobInfo& info : TRY(context_.blobs.List(args_.paths))) {
     File file = {.opened = TRY(OpenColumnarFile(format_, context_.blobs, info)),
                  .leaves = {}};
-    file.leaves = TRY(FindLeaves(*file.opened, spec_));
+    file.leaves = TRY(FindLeaves(*file.opened, all));
     manifest.splits.push_back({.name = info.path,
                                .bytes = base::Bytes(info.bytes),
                                .version = info.version,
@@ -195,6 +213,17 @@ absl::StatusOr<lanes::Manifest> ColumnarSource::List() {
     files_.push_back(std::move(file));
   }
   return manifest;
+}
+
+WantedLeaves ColumnarSource::LeavesFor(const File& file, int64_t part) const {
+  WantedLeaves leaves;
+  for (const Leaf* leaf : file.leaves) {
+    if (IsGiven(*leaf) ||
+        (args_.missing == kError && file.opened->MayHaveNulls(part, leaf->field))) {
+      leaves.push_back(leaf);
+    }
+  }
+  return leaves;
 }
 
 std::shared_ptr<Part> ColumnarSource::PartFor(int64_t split, int64_t row) const {
@@ -215,8 +244,8 @@ std::shared_ptr<Part> ColumnarSource::PartFor(int64_t split, int64_t row) const 
     part = best->part;
     kept_.erase(best);
   } else {
-    part = std::make_shared<Part>(file.opened, number, file.leaves, context_.blobs,
-                                  context_.pool);
+    part = std::make_shared<Part>(file.opened, number, LeavesFor(file, number),
+                                  context_.blobs, context_.pool);
   }
   kept_.push_back({.split = split, .part = part});
   if (kept_.size() > kPartsKept) kept_.pop_front();
@@ -286,7 +315,7 @@ class ColumnarSource::Reader final : public ops::FindingReader {
       return sink.LeaveOut({.why = slice.status(), .rows = piece.rows});
     }
     TRY(slice.status());
-    return GiveRows(source, piece, **slice, sink);
+    return GiveRows(source, piece, {wanted.part().leaves(), **slice}, sink);
   }
 
   // Where others had it dropped, the part is read again.
@@ -302,25 +331,34 @@ class ColumnarSource::Reader final : public ops::FindingReader {
     return slice;
   }
 
+  // A slice, and what is in it.
+  struct Decoded {
+    const WantedLeaves& leaves;
+    const Slice& slice;
+  };
+
   // Gives the rows between those that are wrong.
   static absl::Status GiveRows(const ColumnarSource& source, const Piece& piece,
-                               const Slice& slice, ops::RowsSink& sink) {
+                               const Decoded& decoded, ops::RowsSink& sink) {
     int64_t given = 0;
     const auto give = [&](int64_t end) -> absl::Status {
       const int64_t begin = std::exchange(given, end);
       if (begin == end) return absl::OkStatus();
       std::vector<core::Column> columns;
-      columns.reserve(slice.size());
-      for (const Imported& field : slice) {
-        columns.push_back(field.column.Slice(piece.begin + begin, end - begin));
+      columns.reserve(source.names_->size());
+      for (size_t i = 0; i < decoded.slice.size(); ++i) {
+        if (!source.IsGiven(*decoded.leaves[i])) continue;
+        const core::Column& column = decoded.slice[i].column;
+        columns.push_back(column.Slice(piece.begin + begin, end - begin));
       }
       const core::Block block(end - begin, source.names_, std::move(columns));
       return sink.Give(TRY(ops::WithSourceIds(
           block, piece.split, piece.first_row + begin, source.context_)));
     };
-    for (const NullRow& null : NullRows(source, piece, slice)) {
+    for (const NullRow& null : NullRows(source, piece, decoded.slice)) {
       TRY(give(null.row));
-      TRY(sink.LeaveOut({.why = NullError(source, piece, null)}));
+      const Leaf& leaf = *decoded.leaves[null.field];
+      TRY(sink.LeaveOut({.why = NullError(source, piece, null.row, leaf)}));
       given = null.row + 1;
     }
     return give(piece.rows);
@@ -350,9 +388,9 @@ class ColumnarSource::Reader final : public ops::FindingReader {
   }
 
   static absl::Status NullError(const ColumnarSource& source, const Piece& piece,
-                                const NullRow& null) {
+                                int64_t row, const Leaf& leaf) {
     return absl::DataLossError(base::StrCat(
-        "field ", (*source.names_)[null.field], " of row ", piece.first_row + null.row,
+        "field ", leaf.spec.name, " of row ", piece.first_row + row,
         " is null, or has a null in it; read it as a default with "
         "missing=\"default\", or leave the row out with ignore_errors; file ",
         source.files_[piece.split].opened->info().path));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 
 #include "millrace/adapters/arrow/columnar_file.h"
@@ -34,13 +35,14 @@ struct ColumnarArgs {
   std::optional<std::vector<std::string>> select;
   std::optional<std::string> fields;
   std::string missing = "error";
+  std::vector<std::string> unread;
 };
 
 // Gives `fields` as the first file says, where they were left out.
 absl::StatusOr<ir::Arguments> CompleteFields(FileFormat format,
                                              const ColumnarArgs& args);
 
-// Gives the spec that `fields` says.
+// Gives the spec that `fields` says, without what is unread.
 absl::StatusOr<core::Spec> InferFields(const ColumnarArgs& args);
 
 class ColumnarSource : public ops::Source {
@@ -57,8 +59,15 @@ class ColumnarSource : public ops::Source {
 
   struct File {
     std::shared_ptr<const ColumnarFile> opened;
-    WantedLeaves leaves;
+    WantedLeaves leaves;  // Of all fields, unread ones too.
   };
+
+  // Whether rows have this field.
+  bool IsGiven(const Leaf& leaf) const { return !unread_.contains(leaf.spec.name); }
+
+  // The leaves to decode of a part: what rows have, and where a null would make a row
+  // wrong.
+  WantedLeaves LeavesFor(const File& file, int64_t part) const;
 
   // The part that a row is in: shared with whoever reads near it, or opened anew where
   // it is not open, or has dropped the row.
@@ -67,7 +76,7 @@ class ColumnarSource : public ops::Source {
   const FileFormat format_;
   const ColumnarArgs args_;
   const ops::SourceContext context_;
-  core::Spec spec_;
+  const absl::flat_hash_set<std::string> unread_;
   std::shared_ptr<const core::FieldNames> names_;
   std::vector<File> files_;
 
@@ -95,6 +104,9 @@ ops::Definition<Runs, ColumnarArgs> DefineColumnar(const std::string& name,
       .Arg("missing", &ColumnarArgs::missing,
            "What becomes of nulls. \"error\": a row that has one is wrong. "
            "\"default\": they are read as 0, NaN, an empty text or an empty list.")
+      .Arg("unread", &ColumnarArgs::unread,
+           "Fields that rows need not have: a rewrite names those that nobody reads. "
+           "They are read only where they may have nulls that make a row wrong.")
       .CanFail([](const ColumnarArgs&) { return true; })
       .Complete(
           [format](const ColumnarArgs& args) { return CompleteFields(format, args); })

@@ -110,6 +110,9 @@ struct MillraceArrowFunctions {
   int64_t (*group_rows)(const MillraceArrowFile*, int64_t group);
   int64_t (*field_bytes)(const MillraceArrowFile*, int64_t group, int64_t field);
 
+  // Of Parquet files: 0 where a row group says that a field has no null in it, else 1.
+  int32_t (*may_have_nulls)(const MillraceArrowFile*, int64_t group, int64_t field);
+
   // Gives the stretches of the file that a field of a row group takes. Sets `count` to
   // how many there are; writes as many of them as there is room for.
   int32_t (*ranges)(const MillraceArrowFile*, int64_t group, int64_t field,

@@ -22,6 +22,9 @@ class MessagesFile final : public ColumnarFile {
       const storage::Blob& blob, const MillraceArrowFunctions* module);
 
   double RowBytes(int64_t part, absl::Span<const int64_t> fields) const override;
+
+  bool MayHaveNulls(int64_t /*part*/, int64_t /*field*/) const override { return true; }
+
   absl::StatusOr<std::vector<Needed>> NeededFor(
       int64_t part, absl::Span<const int64_t> fields) const override;
 

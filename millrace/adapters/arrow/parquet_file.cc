@@ -70,6 +70,10 @@ double ParquetFile::RowBytes(int64_t part, absl::Span<const int64_t> fields) con
   return bytes / static_cast<double>(EndOf(part) - BeginOf(part));
 }
 
+bool ParquetFile::MayHaveNulls(int64_t part, int64_t field) const {
+  return module().may_have_nulls(file(), groups_[part], field) != 0;
+}
+
 absl::StatusOr<std::vector<Needed>> ParquetFile::NeededFor(
     int64_t part, absl::Span<const int64_t> fields) const {
   std::vector<MillraceArrowRange> ranges;

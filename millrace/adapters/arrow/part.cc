@@ -173,6 +173,7 @@ Part::Field* Part::FreeField(int64_t slice) {
 
 int64_t Part::position() const {
   const base::MutexLock lock(&mutex_);
+  if (fields_.empty()) return slices();
   return std::ranges::min(fields_, {}, &Field::next).next;
 }
 

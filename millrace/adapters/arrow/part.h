@@ -45,6 +45,8 @@ class Part {
 
   int64_t number() const { return number_; }
 
+  const WantedLeaves& leaves() const { return leaves_; }
+
   // Rows of a slice, but for the last.
   int64_t slice_rows() const { return slice_rows_; }
 

@@ -26,6 +26,8 @@
 #include "parquet/file_reader.h"
 #include "parquet/metadata.h"
 #include "parquet/properties.h"
+#include "parquet/schema.h"
+#include "parquet/statistics.h"
 
 #include "millrace/adapters/arrow/interface.h"
 #include "millrace/adapters/arrow_module/decoded_field.h"
@@ -154,6 +156,31 @@ int64_t FieldBytes(const MillraceArrowFile* file, int64_t group, int64_t field) 
     return bytes;
   }
   return bytes;
+}
+
+// Writers count nulls below lists and structs in different ways: there we do not know.
+bool SaysNoNulls(const parquet::FileMetaData& footer, int group, int leaf) {
+  const parquet::ColumnDescriptor* const column = footer.schema()->Column(leaf);
+  if (column->max_definition_level() == 0) return true;
+  if (column->max_definition_level() > 1 || column->max_repetition_level() > 0) {
+    return false;
+  }
+  const auto chunk = footer.RowGroup(group)->ColumnChunk(leaf);
+  if (!chunk->is_stats_set()) return false;
+  const auto statistics = chunk->statistics();
+  return statistics != nullptr && statistics->HasNullCount() &&
+         statistics->null_count() == 0;
+}
+
+int32_t MayHaveNulls(const MillraceArrowFile* file, int64_t group, int64_t field) {
+  try {
+    const bool none = std::ranges::all_of(file->leaves[field], [&](int leaf) {
+      return SaysNoNulls(*file->footer, static_cast<int>(group), leaf);
+    });
+    return none ? 0 : 1;
+  } catch (const std::exception&) {
+    return 1;  // A broken file: whoever reads it will say so.
+  }
 }
 
 arrow::Result<MillraceArrowRange> RangeOf(const parquet::ColumnChunkMetaData& chunk,
@@ -304,6 +331,7 @@ constexpr MillraceArrowFunctions kFunctions = {
     .groups = Groups,
     .group_rows = GroupRows,
     .field_bytes = FieldBytes,
+    .may_have_nulls = MayHaveNulls,
     .ranges = Ranges,
     .open_part = OpenPart,
     .next = Next,
