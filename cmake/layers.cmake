@@ -20,7 +20,8 @@ millrace_layer(rewrite  USES ir            TESTS_USE ops)
 millrace_layer(storage  USES lanes frames)
 millrace_layer(kernels  USES ir codec      LINKS JPEG::JPEG PNG::PNG webp hwy::hwy re2)
 millrace_layer(ops      USES storage kernels)
-millrace_layer(adapters/arrow USES ops      LINKS ${CMAKE_DL_LIBS} TESTS_USE exec)
+millrace_layer(adapters/arrow USES ops      LINKS ${CMAKE_DL_LIBS} TESTS_USE exec
+    THREADS part_bytes)
 millrace_layer(exec     USES ops rewrite profile
     THREADS branches engine faulty_files pass_run)
 millrace_layer(bench    USES exec)

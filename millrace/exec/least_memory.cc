@@ -88,6 +88,18 @@ std::vector<Holder> HoldersOf(const PassPlan& plan) {
   return holders;
 }
 
+// Rows of a grain are read and decoded together: lanes that share one are open
+// together, so that threads go on to the next grain while these are handed out.
+int64_t LanesOfAGrain(const PassPlan& plan) {
+  constexpr int64_t kMost = 64;  // Each is asked for work.
+  if (!plan.cut.counted || plan.cut.permuted) return 0;
+  int64_t grain = 0;
+  for (const lanes::Split& split : plan.manifest.splits) {
+    grain = std::max(grain, split.grain);
+  }
+  return std::min(grain / std::max<int64_t>(plan.cut.lane_rows, 1), kMost);
+}
+
 }  // namespace
 
 int64_t LeastMemory(const PassPlan& plan) {
@@ -116,7 +128,8 @@ int64_t LanesAtOnce(const PassPlan& plan, int64_t budget_bytes, int threads) {
   const int64_t read = plan.manifest.total_bytes().count() / lanes;
   const int64_t held = std::min(LeastMemory(plan), budget_bytes);
   const int64_t each = 2 * held + std::min(read, budget_bytes / 8) + 1;
-  return std::clamp<int64_t>(budget_bytes / 2 / each, 2, int64_t{threads} + 1);
+  const int64_t most = std::max<int64_t>(threads, LanesOfAGrain(plan)) + 1;
+  return std::clamp<int64_t>(budget_bytes / 2 / each, 2, most);
 }
 
 }  // namespace millrace::exec

@@ -19,6 +19,7 @@ absl::Status CheckBudget(const PassPlan& plan, int64_t budget_bytes);
 
 // How many lanes may be open at once, on so many threads: two at least. Some memory is
 // set aside for each, since few lanes that can go on are better than many that wait.
+// More than threads where several lie in one grain of the source.
 int64_t LanesAtOnce(const PassPlan& plan, int64_t budget_bytes, int threads);
 
 }  // namespace millrace::exec

@@ -97,5 +97,23 @@ TEST(LeastMemoryTest, AsManyLanesAreOpenAsThereIsMemoryFor) {
   EXPECT_EQ(lanes(1, 16), 2);
 }
 
+TEST(LeastMemoryTest, LanesThatShareAGrainAreOpenTogether) {
+  PassPlan plan =
+      *PlanPass(AsWritten("%0 = range(stop=1000000) %1 = batch(%0, size=1000)"),
+                ops::DefaultLibrary(), {});
+  const auto lanes = [&](int64_t grain, int64_t budget_bytes) {
+    plan.manifest.splits.back().grain = grain;
+    return LanesAtOnce(plan, budget_bytes, 2);
+  };
+  const int64_t rows = plan.cut.lane_rows;
+  EXPECT_EQ(lanes(0, 1 << 30), 3);
+  EXPECT_EQ(lanes(rows, 1 << 30), 3);
+  EXPECT_EQ(lanes(20 * rows, 1 << 30), 21);
+  EXPECT_EQ(lanes(20 * rows, 160'000), 4);  // As there is memory for.
+  EXPECT_EQ(lanes(1000 * rows, 1 << 30), 65);
+  plan.cut.permuted = true;  // Its rows are of all grains.
+  EXPECT_EQ(lanes(20 * rows, 1 << 30), 3);
+}
+
 }  // namespace
 }  // namespace millrace::exec

@@ -275,9 +275,10 @@ class ColumnarSource::Reader final : public ops::FindingReader {
     const int64_t row = rows_.begin - file.BeginOf(part_->number());
     const int64_t slice_rows = part_->slice_rows();
     const int64_t slice = row / slice_rows;
-    const int64_t end = std::min({rows_.end - rows_.begin + row,
-                                  file.EndOf(part_->number()) - rows_.begin + row,
-                                  (slice + 1) * slice_rows});
+    const int64_t end = std::min(
+        {rows_.end - rows_.begin + row, file.EndOf(part_->number()) - rows_.begin + row,
+         (slice + 1) * slice_rows,
+         (row / part_->block_rows() + 1) * part_->block_rows()});
     const Piece piece = {.split = rows_.split,
                          .slice = slice,
                          .begin = row - slice * slice_rows,

@@ -19,10 +19,10 @@
 namespace millrace::arrow {
 namespace {
 
-// Ranges with less between them are read as one, up to a size: what is too large for
-// the processor's caches is better read and decoded bit by bit.
+// Ranges with less between them are read as one, up to a size: several threads share
+// the reading.
 constexpr int64_t kGapMax = 64 << 10;
-constexpr int64_t kReadMax = 4 << 20;
+constexpr int64_t kReadMax = 1 << 20;
 
 // What the module reads a footer through; keeps the error that it cannot carry.
 struct Reading {

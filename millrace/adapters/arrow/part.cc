@@ -29,17 +29,26 @@
 namespace millrace::arrow {
 namespace {
 
-constexpr double kSliceBytes = 4 << 20;
-constexpr int64_t kSliceRowsMax = int64_t{1} << 16;
+constexpr double kBlockBytes = 4 << 20;
+constexpr int64_t kBlockRowsMax = int64_t{1} << 16;
 constexpr int64_t kRoundRows = 1024;
 constexpr size_t kSlicesKept = 8;
 
-// Rows of a slice for rows of about so many bytes.
-int64_t SliceRows(double row_bytes) {
-  const double rows = kSliceBytes / std::max(row_bytes, 1.0);
+// Rows of a block for rows of about so many bytes.
+int64_t BlockRows(double row_bytes) {
+  const double rows = kBlockBytes / std::max(row_bytes, 1.0);
   const auto whole =
-      static_cast<int64_t>(std::clamp(rows, 1.0, static_cast<double>(kSliceRowsMax)));
+      static_cast<int64_t>(std::clamp(rows, 1.0, static_cast<double>(kBlockRowsMax)));
   return whole < kRoundRows ? whole : whole / kRoundRows * kRoundRows;
+}
+
+// The fields that leaves lie in, each once.
+std::vector<int64_t> FieldsOf(const WantedLeaves& leaves) {
+  std::vector<int64_t> fields;
+  for (const Leaf* leaf : leaves) {
+    if (std::ranges::count(fields, leaf->field) == 0) fields.push_back(leaf->field);
+  }
+  return fields;
 }
 
 }  // namespace
@@ -49,19 +58,19 @@ Part::Part(std::shared_ptr<const ColumnarFile> file, int64_t number,
     : file_(std::move(file)),
       number_(number),
       leaves_(std::move(leaves)),
-      store_(store),
-      pool_(pool) {
-  std::vector<int64_t> numbers;
+      pool_(pool),
+      bytes_(*file_, {number_, FieldsOf(leaves_)}, store, pool) {
+  const std::vector<int64_t> numbers = FieldsOf(leaves_);
+  for (const int64_t field : numbers) fields_.push_back({.number = field});
   for (size_t i = 0; i < leaves_.size(); ++i) {
-    const int64_t field = leaves_[i]->field;
-    auto found = std::ranges::find(fields_, field, &Field::number);
-    if (found == fields_.end()) {
-      numbers.push_back(field);
-      found = fields_.insert(fields_.end(), {.number = field, .leaves = {}});
-    }
-    found->leaves.push_back(i);
+    std::ranges::find(fields_, leaves_[i]->field, &Field::number)->leaves.push_back(i);
   }
-  slice_rows_ = SliceRows(file_->RowBytes(number_, numbers));
+  block_rows_ = BlockRows(file_->RowBytes(number_, numbers));
+  // Arrow moves what it has decoded whenever a page ends inside of what it is asked
+  // for: a part no larger than the slices we would keep of it is decoded as a whole.
+  const int64_t rows = file_->EndOf(number_) - file_->BeginOf(number_);
+  const bool whole = rows <= block_rows_ * static_cast<int64_t>(kSlicesKept);
+  slice_rows_ = whole ? std::max<int64_t>(rows, 1) : block_rows_;
 }
 
 int64_t Part::RowsOf(int64_t slice) const {
@@ -74,78 +83,9 @@ int64_t Part::slices() const {
   return (rows + slice_rows_ - 1) / slice_rows_;
 }
 
-absl::Status Part::Fetch() {
-  {
-    const base::MutexLock lock(&mutex_);
-    while (bytes_ == Bytes::kBusy) {
-      changed_.WaitUntil(&mutex_, absl::InfiniteFuture());
-    }
-    if (bytes_ == Bytes::kThere) return absl::OkStatus();
-    bytes_ = Bytes::kBusy;
-  }
-  const absl::StatusOr<bool> fetched = FetchBytes(/*waits=*/true);
-  const base::MutexLock lock(&mutex_);
-  bytes_ = fetched.ok() ? Bytes::kThere : Bytes::kWanted;
-  changed_.NotifyAll();
-  return fetched.status();
-}
-
-absl::StatusOr<bool> Part::FetchNow() {
-  {
-    const base::MutexLock lock(&mutex_);
-    if (bytes_ != Bytes::kWanted) return bytes_ == Bytes::kThere;
-    bytes_ = Bytes::kBusy;
-  }
-  const absl::StatusOr<bool> fetched = FetchBytes(/*waits=*/false);
-  const base::MutexLock lock(&mutex_);
-  bytes_ = fetched.ok() && *fetched ? Bytes::kThere : Bytes::kWanted;
-  changed_.NotifyAll();
-  return fetched;
-}
-
-// Goes on where the last one stopped.
-absl::StatusOr<bool> Part::FetchBytes(bool waits) {
-  if (blob_ == nullptr) {
-    std::vector<int64_t> numbers;
-    for (const Leaf* leaf : leaves_) {
-      if (std::ranges::count(numbers, leaf->field) == 0) numbers.push_back(leaf->field);
-    }
-    needed_ = TRY(file_->NeededFor(number_, numbers));
-    blob_ = TRY(store_.Open(file_->info()));
-  }
-  for (; filled_pieces_ < needed_.size(); ++filled_pieces_) {
-    if (!TRY(FillPiece(needed_[filled_pieces_], filled_pieces_, waits))) return false;
-    filled_bytes_ = 0;
-  }
-  blob_ = nullptr;
-  return true;
-}
-
-absl::StatusOr<bool> Part::FillPiece(const Needed& needed, size_t piece, bool waits) {
-  if (fetched_.size() == piece) {
-    fetched_.push_back(
-        {.place = needed.place, .bytes = TRY(pool_.Allocate(needed.size))});
-  }
-  const absl::Span<std::byte> room(fetched_[piece].bytes.mutable_data(), needed.size);
-  while (filled_bytes_ < needed.size) {
-    const int64_t offset = needed.offset + filled_bytes_;
-    const absl::Span<std::byte> rest = room.subspan(filled_bytes_);
-    const int64_t got =
-        TRY(waits ? blob_->Read(offset, rest) : blob_->ReadNow(offset, rest));
-    if (got == 0 && !waits) return false;
-    if (got == 0) {
-      return absl::FailedPreconditionError(
-          base::StrCat("the file has become shorter; file ", file_->info().path));
-    }
-    filled_bytes_ += got;
-  }
-  return true;
-}
-
 absl::Status Part::OpenIfNeeded() {
-  CHECK(bytes_ == Bytes::kThere) << "the bytes were not fetched";
   if (opened_ != nullptr) return absl::OkStatus();
-  opened_ = TRY(file_->OpenPart(number_, std::move(fetched_), slice_rows_, pool_));
+  opened_ = TRY(file_->OpenPart(number_, bytes_.Release(), slice_rows_, pool_));
   return absl::OkStatus();
 }
 

@@ -1,10 +1,10 @@
 // A part of a file being read (a row group, a record batch), shared by all who read
-// rows of it, so that it is fetched and decoded once. Decoded in slices of some
-// thousand rows, field by field: whoever wants a slice decodes what nobody is at yet,
-// so that several threads are done sooner. A slice is dropped once all its rows were
-// taken; of those that nobody wants a few are kept, and the bytes only until the last
-// is decoded.
-// From any thread. Takes wait for others that decode, never for the disk.
+// rows of it, so that it is fetched and decoded once. Decoded field by field, all of it
+// or in slices of some thousand rows: whoever wants a slice decodes what nobody is at
+// yet, so that several threads are done sooner. A slice is dropped once all its rows
+// were taken; of those that nobody wants a few are kept, and the bytes only until the
+// last is decoded. From any thread. Takes wait for others that decode, never for the
+// disk.
 //
 //   Fetch ──► bytes ──► slice 0: [field a][field b] ──► Take
 //                       slice 1: [field a][ ...   ]
@@ -25,6 +25,7 @@
 #include "millrace/adapters/arrow/fields.h"
 #include "millrace/adapters/arrow/import.h"
 #include "millrace/adapters/arrow/module.h"
+#include "millrace/adapters/arrow/part_bytes.h"
 #include "millrace/base/mutex.h"
 #include "millrace/core/pool.h"
 #include "millrace/storage/blob_store.h"
@@ -50,11 +51,14 @@ class Part {
   // Rows of a slice, but for the last.
   int64_t slice_rows() const { return slice_rows_; }
 
+  // Rows of a block that is good to work on.
+  int64_t block_rows() const { return block_rows_; }
+
   // Brings in the bytes, if nobody has; waits for the disk.
-  absl::Status Fetch();
+  absl::Status Fetch() { return bytes_.Fetch(); }
 
   // Does as much of that as takes no waiting; gives whether all is there.
-  absl::StatusOr<bool> FetchNow();
+  absl::StatusOr<bool> FetchNow() { return bytes_.FetchNow(); }
 
   // Says that somebody will take of these slices, or will not after all; what is wanted
   // is not dropped.
@@ -72,8 +76,6 @@ class Part {
   absl::StatusOr<std::shared_ptr<const Slice>> Take(int64_t slice, int64_t rows);
 
  private:
-  enum class Bytes : uint8_t { kWanted, kBusy, kThere };
-
   // A slice on its way.
   struct Decoding {
     std::shared_ptr<Slice> slice;
@@ -82,16 +84,14 @@ class Part {
   };
 
   struct Field {
-    int64_t number = 0;          // In the file.
-    std::vector<size_t> leaves;  // In the slices.
-    int64_t next = 0;            // The slice to decode next.
+    int64_t number = 0;               // In the file.
+    std::vector<size_t> leaves = {};  // In the slices.
+    int64_t next = 0;                 // The slice to decode next.
     bool busy = false;
   };
 
   int64_t RowsOf(int64_t slice) const;
   int64_t slices() const;
-  absl::StatusOr<bool> FetchBytes(bool waits);
-  absl::StatusOr<bool> FillPiece(const Needed& needed, size_t piece, bool waits);
   absl::Status OpenIfNeeded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsDropped(int64_t slice) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Decoding& At(int64_t slice) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -104,21 +104,13 @@ class Part {
   const std::shared_ptr<const ColumnarFile> file_;
   const int64_t number_;
   const WantedLeaves leaves_;
-  const storage::BlobStore& store_;
   core::Pool& pool_;
+  PartBytes bytes_;
   int64_t slice_rows_ = 1;
+  int64_t block_rows_ = 1;
 
   mutable base::Mutex mutex_;
   base::CondVar changed_;
-  Bytes bytes_ ABSL_GUARDED_BY(mutex_) = Bytes::kWanted;
-
-  // Of whoever is fetching, while kBusy.
-  std::unique_ptr<storage::Blob> blob_;
-  std::vector<Needed> needed_;
-  std::vector<Fetched> fetched_;
-  size_t filled_pieces_ = 0;
-  int64_t filled_bytes_ = 0;  // Of the piece behind those.
-
   absl::Status error_ ABSL_GUARDED_BY(mutex_);  // Of decoding: the end of it.
   std::shared_ptr<MillraceArrowPart> opened_ ABSL_GUARDED_BY(mutex_);
   std::vector<Field> fields_ ABSL_GUARDED_BY(mutex_);

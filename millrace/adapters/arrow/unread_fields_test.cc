@@ -2,13 +2,11 @@
 // are while fewer bytes are read.
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,6 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "millrace/adapters/arrow/counting_store_test.h"
 #include "millrace/adapters/arrow/module.h"
 #include "millrace/adapters/arrow/sample_files_test.h"
 #include "millrace/base/golden_file.h"
@@ -35,8 +34,6 @@
 #include "millrace/ops/source.h"
 #include "millrace/rewrite/cases_test.h"
 #include "millrace/rewrite/rewrite.h"
-#include "millrace/storage/blob_store.h"
-#include "millrace/storage/local_files.h"
 
 namespace millrace::arrow {
 namespace {
@@ -54,54 +51,6 @@ class UnreadFieldsTest : public testing::Test {
     const absl::Status module = OpenModule().status();
     if (!module.ok()) GTEST_SKIP() << module;
   }
-};
-
-// Counts the bytes that are read.
-class CountingStore final : public storage::BlobStore {
- public:
-  absl::StatusOr<std::vector<storage::BlobInfo>> List(
-      absl::Span<const std::string> patterns) const override {
-    return storage::ProcessFiles().List(patterns);
-  }
-
-  absl::StatusOr<storage::BlobInfo> Find(const std::string& path) const override {
-    return storage::ProcessFiles().Find(path);
-  }
-
-  absl::StatusOr<std::unique_ptr<storage::Blob>> Open(
-      const storage::BlobInfo& listed) const override {
-    return std::make_unique<CountingBlob>(*this,
-                                          TRY(storage::ProcessFiles().Open(listed)));
-  }
-
-  absl::StatusOr<std::unique_ptr<storage::BlobWriter>> Create(
-      const std::string& path) const override {
-    return storage::ProcessFiles().Create(path);
-  }
-
-  int64_t bytes() const { return bytes_; }
-
- private:
-  class CountingBlob final : public storage::Blob {
-   public:
-    CountingBlob(const CountingStore& store, std::unique_ptr<storage::Blob> below)
-        : store_(store), below_(std::move(below)) {}
-
-    const storage::BlobInfo& info() const override { return below_->info(); }
-
-    absl::StatusOr<int64_t> Read(int64_t offset,
-                                 absl::Span<std::byte> room) const override {
-      const int64_t got = TRY(below_->Read(offset, room));
-      store_.bytes_ += got;
-      return got;
-    }
-
-   private:
-    const CountingStore& store_;
-    const std::unique_ptr<storage::Blob> below_;
-  };
-
-  mutable int64_t bytes_ = 0;
 };
 
 // What is read of a file behind its footer, and the rows.

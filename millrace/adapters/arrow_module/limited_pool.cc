@@ -43,6 +43,11 @@ arrow::Status LimitedPool::Allocate(int64_t size, int64_t alignment, uint8_t** o
 
 arrow::Status LimitedPool::Reallocate(int64_t old_size, int64_t new_size,
                                       int64_t alignment, uint8_t** place) {
+  // What becomes a little smaller, as all decoded values do at last, stays.
+  if (IsLarge(new_size, alignment) && new_size <= old_size && new_size > old_size / 2) {
+    used_ -= old_size - new_size;
+    return arrow::Status::OK();
+  }
   uint8_t* moved = nullptr;
   ARROW_RETURN_NOT_OK(Allocate(new_size, alignment, &moved));
   const int64_t kept = std::min(old_size, new_size);
