@@ -31,7 +31,7 @@ TESTS_PER_SOURCE_MIN = 0.85
 LIBRARIES = {
     "CLI/": "cli",
     "arrow/": "adapters/arrow_module",
-    "dlfcn.h": "adapters/arrow",
+    "dlfcn.h": "base",
     "hwy/": "kernels/image",
     "immintrin.h": "codec",  # The instructions of x86 processors.
     "jerror.h": "kernels/image",  # libjpeg-turbo
@@ -45,6 +45,7 @@ LIBRARIES = {
     "webp/": "kernels/image",
     "simdjson.h": "codec",
     "snappy.h": "codec",
+    "stdint.h": "plugin",  # Of C, as the header for plug-ins is.
     "zconf.h": "codec",
     "zlib.h": "codec",
     "zstd.h": "codec",

@@ -1,7 +1,5 @@
 #include "millrace/adapters/arrow/module.h"
 
-#include <dlfcn.h>
-
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -17,6 +15,7 @@
 
 #include "millrace/adapters/arrow/interface.h"
 #include "millrace/base/mutex.h"
+#include "millrace/base/shared_library.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 
@@ -34,10 +33,10 @@ std::vector<std::string> Places() {
   std::error_code ignored;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
   if (!program.empty()) places.push_back(program.parent_path() / kName);
-  Dl_info here = {};
-  if (dladdr(reinterpret_cast<const void*>(&OpenModule), &here) != 0) {
+  const std::string here = base::LibraryOf(reinterpret_cast<const void*>(&OpenModule));
+  if (!here.empty()) {
     const std::string place =
-        std::filesystem::absolute(here.dli_fname, ignored).parent_path() / kName;
+        std::filesystem::absolute(here, ignored).parent_path() / kName;
     if (places.empty() || places[0] != place) places.push_back(place);
   }
   return places;
@@ -65,15 +64,14 @@ struct Opened {
 }  // namespace
 
 absl::StatusOr<const MillraceArrowFunctions*> OpenModuleAt(const char* path) {
-  void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    const char* const why = dlerror();  // NOLINT(concurrency-*): of this thread.
+  const absl::StatusOr<base::SharedLibrary> library = base::SharedLibrary::Open(path);
+  if (!library.ok()) {
     return absl::FailedPreconditionError(base::StrCat(
-        "the module for Parquet and Arrow files cannot be loaded: ", why,
+        "the module for Parquet and Arrow files cannot be loaded: ",
+        library.status().message(),
         "; build Millrace anew with the Arrow or pyarrow that is installed now"));
   }
-  auto* const entry =
-      reinterpret_cast<MillraceArrowEntry*>(dlsym(library, "millrace_arrow_functions"));
+  auto* const entry = library->Find<MillraceArrowEntry>("millrace_arrow_functions");
   if (entry == nullptr) {
     return absl::FailedPreconditionError(
         base::StrCat(path, " is not Millrace's module for Parquet and Arrow files"));

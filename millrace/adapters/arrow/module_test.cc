@@ -1,5 +1,6 @@
 #include "millrace/adapters/arrow/module.h"
 
+#include <cstdlib>
 #include <string>
 
 #include "absl/status/status.h"
@@ -7,6 +8,7 @@
 #include "gtest/gtest.h"
 
 #include "millrace/adapters/arrow/interface.h"
+#include "millrace/base/shared_library.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/storage/samples_test.h"
 
@@ -30,7 +32,8 @@ TEST(ModuleTest, WhatCannotBeLoadedSaysWhatToDo) {
 }
 
 TEST(ModuleTest, AnotherLibraryIsNotTheModule) {
-  EXPECT_THAT(OpenModuleAt("libm.so.6"),
+  const std::string libc = base::LibraryOf(reinterpret_cast<const void*>(&std::getenv));
+  EXPECT_THAT(OpenModuleAt(libc.c_str()),
               StatusIs(kFailedPrecondition, HasSubstr("is not Millrace's module")));
 }
 
