@@ -3,7 +3,7 @@
 
 PYTHON := .venv/bin/python
 CLANG_FORMAT := clang-format-19
-CXX_FILES = $(shell find millrace -name '*.h' -o -name '*.cc')
+CXX_FILES = $(shell find millrace docs -name '*.h' -o -name '*.cc' -o -name '*.c')
 MAKEFLAGS += --no-print-directory
 
 # What a run may cost; `make fuzz FUZZ_SECONDS=600` changes it for once.

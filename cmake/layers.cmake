@@ -8,7 +8,7 @@ find_package(hwy REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(ZLIB REQUIRED)
 
-millrace_layer(base                        LINKS spdlog::spdlog md
+millrace_layer(base                        LINKS spdlog::spdlog md ${CMAKE_DL_LIBS}
     THREADS bounded_queue clock log metrics mutex thread_cells)
 millrace_layer(codec    USES base          LINKS ZLIB::ZLIB lz4 simdjson snappy zstd)
 millrace_layer(core     USES base          THREADS pool)
@@ -20,11 +20,12 @@ millrace_layer(rewrite  USES ir            TESTS_USE ops)
 millrace_layer(storage  USES lanes frames)
 millrace_layer(kernels  USES ir codec      LINKS JPEG::JPEG PNG::PNG webp hwy::hwy re2)
 millrace_layer(ops      USES storage kernels)
-millrace_layer(adapters/arrow USES ops      LINKS ${CMAKE_DL_LIBS} TESTS_USE exec
-    THREADS part_bytes)
+millrace_layer(plugin   USES ops           TESTS_USE exec THREADS plugged_pipelines)
+millrace_layer(adapters/arrow USES ops      TESTS_USE exec THREADS part_bytes)
 millrace_layer(exec     USES ops rewrite profile
     THREADS branches engine faulty_files pass_run)
 millrace_layer(bench    USES exec)
-millrace_layer(cli      USES bench adapters/arrow LINKS CLI11::CLI11)
+millrace_layer(cli      USES bench plugin adapters/arrow LINKS CLI11::CLI11)
 
 millrace_arrow_module(adapters/arrow_module adapters/arrow)
+millrace_plugin_modules(plugin)

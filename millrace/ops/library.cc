@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_join.h"
@@ -113,36 +114,40 @@ std::vector<Step> Library::StepsOf(const ir::Pipeline& node) const {
 
 namespace {
 
-// What the default library is made of, until it is made.
-struct Extensions {
+// The default library, and whether it may still be extended.
+struct Default {
+  Library library = Library::BuiltIn();
   std::vector<void (*)(Library&)> adders;
   bool used = false;
 };
 
-Extensions& DefaultExtensions() {
-  static Extensions& extensions = *new Extensions;  // Never destroyed.
-  return extensions;
+Default& TheDefault() {
+  static Default& the_default = *new Default;  // Never destroyed.
+  return the_default;
 }
 
-Library MakeDefault() {
-  Library library = Library::BuiltIn();
-  DefaultExtensions().used = true;
-  for (auto* const add : DefaultExtensions().adders) add(library);
-  return library;
+Library& Unused() {
+  CHECK(!TheDefault().used) << "the default library is already in use";
+  return TheDefault().library;
 }
 
 }  // namespace
 
 const Library& DefaultLibrary() {
-  static const Library& library = *new Library(MakeDefault());  // Never destroyed.
-  return library;
+  static const bool used = TheDefault().used = true;  // Written once, by one thread.
+  CHECK(used);
+  return TheDefault().library;
 }
 
 void ExtendDefaultLibrary(void (*add)(Library&)) {
-  std::vector<void (*)(Library&)>& adders = DefaultExtensions().adders;
+  std::vector<void (*)(Library&)>& adders = TheDefault().adders;
   if (std::ranges::count(adders, add) > 0) return;
-  CHECK(!DefaultExtensions().used) << "the default library is already in use";
+  add(Unused());
   adders.push_back(add);
+}
+
+absl::Status ExtendDefaultLibrary(absl::FunctionRef<absl::Status(Library&)> add) {
+  return add(Unused());
 }
 
 }  // namespace millrace::ops

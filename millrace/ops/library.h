@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "millrace/ir/catalog.h"
@@ -62,5 +64,8 @@ const Library& DefaultLibrary();
 // Has an adapter's operators added to it, once each. Call it as the program starts, on
 // one thread. Requires: nobody has used the default library yet.
 void ExtendDefaultLibrary(void (*add)(Library&));
+
+// The same for what can fail, such as a plug-in.
+absl::Status ExtendDefaultLibrary(absl::FunctionRef<absl::Status(Library&)> add);
 
 }  // namespace millrace::ops
