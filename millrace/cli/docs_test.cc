@@ -7,18 +7,22 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "millrace/base/check.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
+#include "millrace/cli/program_test.h"
 #include "millrace/ir/expr.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
 #include "millrace/ops/dataset.h"
 #include "millrace/ops/library.h"
+#include "millrace/storage/samples_test.h"
 
 namespace millrace {
 namespace {
@@ -67,6 +71,41 @@ TEST(DocsTest, TheReadmesTwoPipelinesAreOne) {
   ASSERT_THAT(text, base::IsOk());
   ASSERT_THAT(built, base::IsOk());
   EXPECT_EQ(ir::Print(*text).text, ir::Print(*built).text);
+}
+
+// All blocks of code of one language, in order.
+std::vector<std::string> Blocks(const std::string& document,
+                                const std::string& language) {
+  const std::string fence = base::StrCat("\n```", language, "\n");
+  std::vector<std::string> blocks;
+  size_t at = document.find(fence);
+  while (at != std::string::npos) {
+    const size_t begin = at + fence.size();
+    const size_t end = document.find("```", begin);
+    blocks.push_back(document.substr(begin, end - begin));
+    at = document.find(fence, end);
+  }
+  return blocks;
+}
+
+TEST(DocsTest, WhatThePageAboutPluginsShowsRuns) {
+  const storage::TemporaryFolder folder;
+  const std::string page = ReadAll("docs/plugins.md");
+  std::string script =
+      base::StrCat("set -e; exec 2>&1; cd '", folder.path(), "'\nMILLRACE='",
+                   MILLRACE_SOURCE_DIR, "'\nPATH='", cli::ProgramFolder(), "':$PATH\n");
+  const std::vector<std::string> commands = Blocks(page, "sh");
+  EXPECT_EQ(commands.size(), 3U);
+  for (const std::string& block : commands) script += block;
+  const std::string output =
+      cli::OutputOf(base::StrCat("sh '", folder.Write("script", script), "'"));
+  const std::vector<std::string> shown = Blocks(page, "text");
+  EXPECT_EQ(shown.size(), 2U);
+  for (const std::string& block : shown) {
+    EXPECT_THAT(output, testing::HasSubstr(block)) << output;
+  }
+  EXPECT_THAT(output, testing::HasSubstr("run_lengths(%0, field=, into="));
+  EXPECT_THAT(output, testing::Not(testing::HasSubstr("exit code")));
 }
 
 TEST(DocsTest, TheTextFormOfThePageIsCanonical) {
