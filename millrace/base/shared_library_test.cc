@@ -1,5 +1,6 @@
 #include "millrace/base/shared_library.h"
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>

@@ -118,11 +118,33 @@ std::vector<MillraceArgumentValue> ValuesOf(const ir::Arguments& arguments) {
   return values;
 }
 
+RowViews RowViews::OfTexts(const core::Column& column, int64_t rows) {
+  RowViews views;
+  views.ends_.reserve(2 * rows);
+  views.values_.reserve(rows);
+  for (int64_t row = 0; row < rows; ++row) {
+    const std::string_view text = column.TextAt(row);
+    views.ends_.push_back(0);
+    views.ends_.push_back(static_cast<int64_t>(text.size()));
+    views.values_.push_back({.dtype = static_cast<int32_t>(column.dtype()),
+                             .rank = 0,
+                             .sizes = nullptr,
+                             .count = 1,
+                             .data = text.data(),
+                             .offsets = views.ends_.data() + 2 * row});
+  }
+  return views;
+}
+
 absl::StatusOr<RowViews> RowViews::Of(const core::Column& column, int64_t rows,
                                       bool constant) {
   RowViews views;
   if (rows == 0) return views;
   const bool one = constant || column.IsDense();  // One shape for all rows.
+  if (!one && core::IsVariable(column.dtype()) && !column.HoldsTensors() &&
+      column.shape_levels().empty()) {
+    return OfTexts(column, rows);
+  }
   views.tensors_.reserve(one ? 1 : rows);
   views.values_.reserve(rows);
   for (int64_t row = 0; row < rows; ++row) {

@@ -51,7 +51,11 @@ class RowViews {
   const MillraceValue* values() const { return values_.data(); }
 
  private:
-  std::vector<core::Tensor> tensors_;  // What the views point into.
+  // The quick way for one text a row.
+  static RowViews OfTexts(const core::Column& column, int64_t rows);
+
+  std::vector<core::Tensor> tensors_;  // What the views point into,
+  std::vector<int64_t> ends_;          // or of single texts, 0 and the size of each.
   std::vector<MillraceValue> values_;
 };
 

@@ -1,5 +1,7 @@
 #include "millrace/plugin/c_values.h"
 
+#include <absl/types/span.h>
+
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -11,7 +13,6 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/status_matchers.h"
-#include "millrace/core/block.h"
 #include "millrace/core/column.h"
 #include "millrace/core/copy_rows.h"
 #include "millrace/core/dtype.h"
@@ -78,6 +79,21 @@ TEST(CValuesTest, ViewsTextsOfAnyShape) {
   ASSERT_THAT(views, base::IsOk());
   EXPECT_EQ(TextAt(views->values()[0], 0), "a");
   EXPECT_EQ(TextAt(views->values()[0], 1), "");
+  EXPECT_EQ(TextAt(views->values()[1], 0), "bcd");
+}
+
+TEST(CValuesTest, ViewsSingleTextsAlsoInTheMiddleOfAColumn) {
+  const auto column = core::FromRows(core::DType::kBytes,
+                                     {core::Tensor::Text("a", core::DType::kBytes),
+                                      core::Tensor::Text("", core::DType::kBytes),
+                                      core::Tensor::Text("bcd", core::DType::kBytes)},
+                                     core::HeapPool());
+  ASSERT_THAT(column, base::IsOk());
+  const core::Column part = column->Slice(1, 2);
+  const auto views = RowViews::Of(part, 2);
+  ASSERT_THAT(views, base::IsOk());
+  EXPECT_EQ(views->values()[0].count, 1);
+  EXPECT_EQ(TextAt(views->values()[0], 0), "");
   EXPECT_EQ(TextAt(views->values()[1], 0), "bcd");
 }
 

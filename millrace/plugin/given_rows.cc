@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,7 +18,6 @@
 #include "millrace/core/block.h"
 #include "millrace/core/column.h"
 #include "millrace/core/spec.h"
-#include "millrace/ir/type.h"
 #include "millrace/ops/good_rows.h"
 #include "millrace/ops/operator.h"
 #include "millrace/plugin/c_values.h"
@@ -50,8 +50,6 @@ void GivenRows::BeginPush(core::Block block, ops::Emitter& out) {
 
 void GivenRows::BeginFinish(ops::Emitter& out) {
   first_ = reach_.end();
-  block_ = {};
-  reach_.EndInput();
   out_ = &out;
 }
 
@@ -195,6 +193,8 @@ absl::Status GivenRows::PassOn() {
 
 absl::Status GivenRows::End() {
   TRY(PassOn());
+  block_ = {};  // What is not held is not kept.
+  reach_.EndCall();
   return promises_.has(kMillraceRowWise) ? CheckCount() : absl::OkStatus();
 }
 

@@ -1,7 +1,6 @@
 #include "millrace/plugin/load.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -20,7 +19,6 @@
 #include "millrace/base/text.h"
 #include "millrace/ir/argument_schema.h"
 #include "millrace/ir/catalog.h"
-#include "millrace/ir/kernel.h"
 #include "millrace/ir/shown.h"
 #include "millrace/ir/value.h"
 #include "millrace/ops/library.h"

@@ -1,5 +1,8 @@
 #include "millrace/plugin/load.h"
 
+#include <cstddef>
+#include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 

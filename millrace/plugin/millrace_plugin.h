@@ -34,9 +34,9 @@
 // Memory. Values are in row-major order, in the machine's byte order, aligned for their
 // type; a bool is a byte that is 0 or 1. Results go into memory from `allocate`, which
 // comes from the engine's pool, counts against its budget, and is not cleared; it is
-// the plug-in's to fill until the next callback or until it returns. Large memory
-// begins at a multiple of 64 bytes; rows of one known shape lie side by side, so that
-// only the first of them does.
+// the plug-in's to fill until the next callback or until it returns. It begins at a
+// multiple of 64 bytes, unless all rows have one shape that is known beforehand: these
+// lie side by side, perhaps in the middle of a batch. Of no bytes it may be null.
 //
 // Errors. Functions give kMillraceOk or another of the codes below, and say why in
 // MillraceError. A callback that does not give kMillraceOk (or gives null) has failed
@@ -46,7 +46,8 @@
 // a wrong type, size or count ends the pass with an error that names the plug-in.
 #pragma once
 
-#include <stdint.h>  // NOLINT(modernize-deprecated-headers): this is C.
+// NOLINTBEGIN(modernize-*): this is C.
+#include <stdint.h>
 
 #define MILLRACE_PLUGIN_MAJOR 1
 #define MILLRACE_PLUGIN_MINOR 0
@@ -59,8 +60,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-// NOLINTBEGIN(modernize-use-using)
 
 // --- Codes and errors ---
 
@@ -205,7 +204,7 @@ typedef struct MillraceKernel {
 enum {
   // A row that comes out depends on one that went in and on nothing before it: runs on
   // all threads. Each thread has a state, for scratch memory only, which serves rows of
-  // any lane; `finish` is not called.
+  // any lane, also after an error; `finish` is not called.
   kMillraceRowWise = 1,
   kMillraceFewerRows = 2,    // Some rows have none that comes out.
   kMillraceMoreRows = 4,     // Some rows have several that come out.
@@ -229,7 +228,8 @@ typedef struct MillraceOperatorTypes {
 // The rows of one call.
 typedef struct MillraceRows {
   int64_t count;
-  int64_t first;  // The number of the first of them; counted from 0 on, per state.
+  int64_t first;  // The number of the first of them, counted from 0 on in the lane; of
+                  // one that is kMillraceRowWise, in the call.
 
   // Gives a field's values, `count` of them; `field` as in MillraceOperatorTypes. Null
   // when it failed. Fields that nobody asks for cost nothing.
@@ -323,8 +323,7 @@ typedef struct MillracePlugin {
 typedef const MillracePlugin* MillracePluginEntry(void);
 MILLRACE_PLUGIN_EXPORT const MillracePlugin* millrace_plugin_entry(void);
 
-// NOLINTEND(modernize-use-using)
-
 #ifdef __cplusplus
 }  // extern "C"
 #endif
+// NOLINTEND(modernize-*)

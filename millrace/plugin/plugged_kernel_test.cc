@@ -1,4 +1,4 @@
-#include "millrace/plugin/plugged_kernel.h"
+// Kernels of plug-ins: what they compute, and what is not believed of it.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,6 @@
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
 #include "millrace/core/block.h"
-#include "millrace/core/column.h"
 #include "millrace/core/tensor.h"
 #include "millrace/exec/runs_test.h"
 #include "millrace/plugin/plugged_test.h"
@@ -35,6 +34,7 @@ std::vector<std::string> Shown(const std::string& expression) {
   if (!blocks.ok()) return {std::string(blocks.status().message())};
   std::vector<std::string> rows;
   const core::Block all = exec::Joined(*blocks);
+  rows.reserve(all.rows());
   for (int64_t row = 0; row < all.rows(); ++row) {
     rows.push_back(all.columns()[0].Row(row)->ToString());
   }

@@ -1,7 +1,6 @@
 #include "millrace/plugin/plugged_operator.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -106,8 +105,8 @@ absl::StatusOr<core::Spec> Infer(const MillraceOperator& functions,
 // The rows of a call; views of a field are made when the plug-in asks for it.
 class PushedRows {
  public:
-  PushedRows(const core::Block& block, const core::Spec& spec)
-      : block_(block), spec_(spec), views_(spec.fields().size()) {}
+  PushedRows(core::Block block, const core::Spec& spec)
+      : block_(std::move(block)), spec_(spec), views_(spec.fields().size()) {}
 
   MillraceRows Callbacks(int64_t first) {
     return {.count = block_.rows(),
@@ -146,14 +145,11 @@ class Runs final : public ops::Operator {
  public:
   Runs(const PluggedOperator& plugged, const ir::Arguments& arguments,
        const ops::LaneContext& lane)
-      : plugged_(plugged),
-        input_(*lane.input),
-        // It was inferred before, when the pipeline was made, and came out well.
-        given_({.spec = *Infer(plugged.functions, arguments, input_),
-                .traits = plugged.functions.traits,
-                .rows_held = row_wise() ? 0 : RowsHeld(plugged.functions, arguments)},
-               lane) {
+      : plugged_(plugged), lane_(lane), input_(*lane.input) {
     const MillraceOperator& functions = plugged_.functions;
+    status_ = Promise(arguments);
+    if (!status_.ok()) return;
+    given_.emplace(promises_, lane_);
     if (functions.make == nullptr) return;
     const Types types(arguments, input_);
     MillraceError error = {};
@@ -170,24 +166,37 @@ class Runs final : public ops::Operator {
 
   absl::Status Push(core::Block block, ops::Emitter& out) override {
     if (block.rows() == 0) return absl::OkStatus();
-    if (status_.ok()) status_ = PushRows(std::move(block), out);
-    return Named(status_, plugged_);
+    if (!status_.ok()) return Named(status_, plugged_);
+    // One that is row-wise takes rows of any lane: what went wrong with some is nothing
+    // to the next.
+    if (row_wise()) given_.emplace(promises_, lane_);
+    const absl::Status status = PushRows(std::move(block), out);
+    if (!row_wise()) status_ = status;
+    return Named(status, plugged_);
   }
 
   absl::StatusOr<ops::Held> Finish(ops::Emitter& out) override {
-    if (status_.ok()) status_ = FinishLane(out);
+    if (status_.ok() && !row_wise()) status_ = FinishLane(out);
     TRY(Named(status_, plugged_));
     return ops::Held::kNothing;
   }
 
  private:
-  bool row_wise() const { return (plugged_.functions.traits & kMillraceRowWise) != 0; }
+  bool row_wise() const { return promises_.has(kMillraceRowWise); }
+
+  // Asks again for what was promised when the pipeline was made.
+  absl::Status Promise(const ir::Arguments& arguments) {
+    promises_.traits = plugged_.functions.traits;
+    promises_.spec = TRY(Infer(plugged_.functions, arguments, input_));
+    if (!row_wise()) promises_.rows_held = RowsHeld(plugged_.functions, arguments);
+    return absl::OkStatus();
+  }
 
   absl::Status PushRows(core::Block block, ops::Emitter& out) {
     PushedRows pushed(block, input_);
-    given_.BeginPush(std::move(block), out);
-    const MillraceRows rows = pushed.Callbacks(given_.first());
-    const MillraceEmitter emitter = given_.Callbacks();
+    given_->BeginPush(std::move(block), out);
+    const MillraceRows rows = pushed.Callbacks(given_->first());
+    const MillraceEmitter emitter = given_->Callbacks();
     MillraceError error = {};
     const int32_t code = plugged_.functions.push(state_, &rows, &emitter, &error);
     TRY(pushed.status());
@@ -195,30 +204,31 @@ class Runs final : public ops::Operator {
   }
 
   absl::Status FinishLane(ops::Emitter& out) {
-    if (row_wise()) return absl::OkStatus();
     if (plugged_.functions.finish != nullptr) {
-      given_.BeginFinish(out);
-      const MillraceEmitter emitter = given_.Callbacks();
+      given_->BeginFinish(out);
+      const MillraceEmitter emitter = given_->Callbacks();
       MillraceError error = {};
       const int32_t code = plugged_.functions.finish(state_, &emitter, &error);
       TRY(EndCall(code, error));
     }
-    return given_.CheckCount();
+    return given_->CheckCount();
   }
 
   // Our own reason to stop comes before what the plug-in made of it.
   absl::Status EndCall(int32_t code, const MillraceError& error) {
-    TRY(given_.status());
-    if (code == kMillraceOk) return given_.End();
+    TRY(given_->status());
+    if (code == kMillraceOk) return given_->End();
     return absl::FailedPreconditionError(TextOf(error));
   }
 
   const PluggedOperator& plugged_;
+  const ops::LaneContext lane_;
   const core::Spec input_;
-  GivenRows given_;
-  void* state_ = nullptr;
-  bool made_ = true;
+  Promises promises_;
+  std::optional<GivenRows> given_;
   absl::Status status_;
+  void* state_ = nullptr;
+  bool made_ = false;
 };
 
 ir::OperatorTraits TraitsOf(int32_t traits) {

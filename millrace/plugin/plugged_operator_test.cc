@@ -1,4 +1,4 @@
-#include "millrace/plugin/plugged_operator.h"
+// Operators of plug-ins: what they give, and what is not believed of it.
 
 #include <algorithm>
 #include <cstdint>
@@ -103,6 +103,13 @@ TEST(PluggedOperatorTest, RowsThatAreWrongAreToldOrLeftOut) {
   EXPECT_THAT(ErrorOf("keep", "bad"), HasSubstr("is not kMillraceCanFail"));
   EXPECT_THAT(ErrorOf("fewer", "bad after"),
               HasSubstr("says that row 0 is wrong, but gave a row from it before"));
+}
+
+TEST(PluggedOperatorTest, RowsOfAnotherLaneAreNoneTheWorse) {
+  ops::SingleOperator one(Call("row_wise", "bad"));
+  EXPECT_FALSE(one.Push(ops::NumberBlock({1, 3, 4})).ok());
+  EXPECT_THAT(one.Push(ops::NumberBlock({7, 8})), base::IsOk());
+  EXPECT_THAT(one.Values(), ElementsAre(1, 7, 8));
 }
 
 TEST(PluggedOperatorTest, ErrorsNameThePluginAndTheOperator) {

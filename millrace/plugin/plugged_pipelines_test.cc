@@ -1,7 +1,6 @@
 // Pipelines with kernels and operators of plug-ins give the same rows however they run:
 // plainly, rewritten, and by the engine on any number of threads.
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +18,6 @@
 #include "millrace/exec/runs_test.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ops/library.h"
-#include "millrace/plugin/plugged_test.h"
 #include "millrace/rewrite/rewrite.h"
 
 namespace millrace::plugin {
@@ -77,6 +75,21 @@ TEST(PluggedPipelinesTest, RowsThatAreLeftOutAreTheSame) {
       "%3 = ignore_errors(%2)\n"
       "%4 = batch(%3, size=7)\n");
   EXPECT_GT(rows.rows(), 500);
+}
+
+TEST(PluggedPipelinesTest, AnErrorComesAfterTheSameRows) {
+  const rewrite::Rewritten pipeline =
+      exec::AsWritten(std::string(kRows) +
+                      "%1 = map(%0, function={value: where(.value == 4321, 3, 1)})\n"
+                      "%2 = row_wise(%1, rule=\"bad\")\n%3 = batch(%2, size=10)\n");
+  for (const int threads : {1, 4}) {
+    exec::Engine engine({.threads = threads});
+    const auto iterator = *engine.Open(pipeline, ops::DefaultLibrary(), {});
+    for (int batch = 0; batch < 432; ++batch) {
+      ASSERT_THAT(iterator->Next(), base::IsOk()) << batch;
+    }
+    EXPECT_THAT(iterator->Next(), base::StatusIs(absl::StatusCode::kDataLoss));
+  }
 }
 
 TEST(PluggedPipelinesTest, OperatorsWithStateSeeAllRowsInOrder) {

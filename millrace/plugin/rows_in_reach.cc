@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -27,17 +29,15 @@ const core::Column& ColumnOf(const core::Block& block,
 }  // namespace
 
 void RowsInReach::Push(core::Block block) {
-  Forget(end_ - held_);
   const int64_t rows = block.rows();
   uses_.insert(uses_.end(), rows, 0);
   blocks_.push_back({std::move(block), end_});
   end_ += rows;
 }
 
-void RowsInReach::EndInput() { Forget(end_ - held_); }
-
 // A block goes as a whole, once none of its rows is in reach.
-void RowsInReach::Forget(int64_t until) {
+void RowsInReach::EndCall() {
+  const int64_t until = end_ - held_;
   if (until <= begin_) return;
   uses_.erase(uses_.begin(), uses_.begin() + (until - begin_));
   begin_ = until;

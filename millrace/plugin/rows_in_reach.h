@@ -25,8 +25,8 @@ class RowsInReach {
   // Takes the rows of the next call.
   void Push(core::Block block);
 
-  // No call has rows any more: the last `held` stay in reach.
-  void EndInput();
+  // The call is over: the last `held` rows stay in reach.
+  void EndCall();
 
   // The numbers in reach are from begin up to, not including, end.
   int64_t begin() const { return begin_; }
@@ -50,7 +50,6 @@ class RowsInReach {
     int64_t first;  // The number of its first row.
   };
 
-  void Forget(int64_t until);
   const Kept& BlockOf(int64_t number) const;
 
   const int64_t held_;

@@ -29,6 +29,8 @@
 namespace millrace::plugin {
 namespace {
 
+constexpr int64_t kRoomBytes = 4096;  // Enough for most rows of texts.
+
 // A text among the bytes of a row.
 std::string_view TextAt(const core::Buffer& values, absl::Span<const int64_t> offsets,
                         size_t i) {
@@ -82,12 +84,20 @@ absl::Status RowsWriter::AllocateValues(int64_t count, MillraceRoom& room) {
   return absl::OkStatus();
 }
 
+// Texts that go behind each other are copied: the room of one row serves the next.
+absl::StatusOr<core::Buffer> RowsWriter::TakeRoom(int64_t bytes, core::Buffer& room) {
+  if (!texts_) return pool_->Allocate(bytes);
+  if (room.size() < bytes) room = TRY(pool_->Allocate(std::max(bytes, kRoomBytes)));
+  return room.Slice(0, bytes);
+}
+
 absl::Status RowsWriter::AllocateTexts(int64_t count, MillraceRoom& room) {
   if (room.text_bytes < 0) {
     return Breach(base::StrCat("asks for room for ", room.text_bytes, " bytes"));
   }
-  values_ = TRY(pool_->Allocate(room.text_bytes));
-  offsets_ = TRY(pool_->AllocateFor<int64_t>(count + 1));
+  values_ = TRY(TakeRoom(room.text_bytes, text_room_));
+  offsets_ =
+      TRY(TakeRoom((count + 1) * static_cast<int64_t>(sizeof(int64_t)), offset_room_));
   room.data = values_.mutable_data();
   room.offsets = offsets_.MutableAs<int64_t>().data();
   return absl::OkStatus();

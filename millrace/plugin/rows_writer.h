@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -36,11 +37,12 @@ class RowsWriter {
   absl::StatusOr<core::Column> ToColumn() &&;
 
  private:
-  RowsWriter(const ir::ValueType& type, int64_t rows, core::Pool& pool)
-      : type_(type), rows_(rows), pool_(&pool) {}
+  RowsWriter(ir::ValueType type, int64_t rows, core::Pool& pool)
+      : type_(std::move(type)), rows_(rows), pool_(&pool) {}
 
   absl::Status AllocateValues(int64_t count, MillraceRoom& room);
   absl::Status AllocateTexts(int64_t count, MillraceRoom& room);
+  absl::StatusOr<core::Buffer> TakeRoom(int64_t bytes, core::Buffer& room);
 
   // Takes the row that was written last, if it is as it must be.
   absl::Status TakeLast();
@@ -60,6 +62,10 @@ class RowsWriter {
   core::Shape shape_;
   core::Buffer values_;
   core::Buffer offsets_;
+
+  // Where texts are written before they go behind the others.
+  core::Buffer text_room_;
+  core::Buffer offset_room_;
 };
 
 }  // namespace millrace::plugin

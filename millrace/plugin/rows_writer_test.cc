@@ -2,9 +2,9 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "gtest/gtest.h"
 
 #include "millrace/base/status_matchers.h"
