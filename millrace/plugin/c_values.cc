@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,7 +55,7 @@ absl::Status Breach(std::string_view what) {
 }
 
 std::string TextOf(const MillraceError& error) {
-  const std::string text(error.text, strnlen(error.text, sizeof(error.text)));
+  const std::string text(std::begin(error.text), std::ranges::find(error.text, '\0'));
   return text.empty() ? "it fails and does not say why" : text;
 }
 
@@ -74,7 +74,7 @@ absl::StatusOr<core::Shape> ShapeFromC(int32_t rank, const int64_t* sizes) {
   if (rank < 0 || rank > MILLRACE_RANK_MAX || (rank > 0 && sizes == nullptr)) {
     return Breach(base::StrCat("gives a value of ", rank, " axes, or no sizes of it"));
   }
-  const core::Shape shape(absl::MakeConstSpan(sizes, static_cast<size_t>(rank)));
+  core::Shape shape(absl::MakeConstSpan(sizes, static_cast<size_t>(rank)));
   const auto is_size = [](int64_t size) { return size >= core::kUnknownSize; };
   if (std::ranges::all_of(shape.sizes(), is_size)) return shape;
   return Breach(base::StrCat("gives a negative size in ", shape.ToString()));

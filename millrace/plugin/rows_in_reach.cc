@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -50,8 +49,11 @@ void RowsInReach::EndCall() {
 const RowsInReach::Kept& RowsInReach::BlockOf(int64_t number) const {
   CHECK_GE(number, begin_);
   CHECK_LT(number, end_);
+  const auto begins_behind = [](int64_t at, const Kept& kept) {
+    return at < kept.first;
+  };
   const auto behind =
-      std::ranges::upper_bound(blocks_, number, std::less(), &Kept::first);
+      std::upper_bound(blocks_.begin(), blocks_.end(), number, begins_behind);
   return *std::prev(behind);
 }
 
