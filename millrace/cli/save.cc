@@ -6,15 +6,12 @@
 #include <iostream>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_join.h"
 #include <CLI/CLI.hpp>
 
 #include "millrace/base/bytes.h"
 #include "millrace/base/status.h"
-#include "millrace/base/text.h"
 #include "millrace/cli/pipeline_file.h"
 #include "millrace/cli/run_pass.h"
 #include "millrace/cli/verb.h"
@@ -61,12 +58,10 @@ Verb SaveVerb() {
                 .add_option("FOLDER", options->folder,
                             "Where to; made where it is missing")
                 ->required();
-            std::vector<std::string> formats;
-            for (const auto& [name, format] : ops::DefaultLibrary().formats()) {
-              formats.push_back(base::StrCat(name, " (", format.doc, ")"));
-            }
             command.add_option("--format", options->format,
-                               "One of: " + absl::StrJoin(formats, "; "));
+                               "frames: any rows, quick, for Millrace alone; arrow and "
+                               "parquet: for other programs too; tar: as WebDataset "
+                               "has it; frames by default");
             command.add_option("--file-mebibytes", options->file_mebibytes,
                                "About how large a file becomes; 256 by default");
             command.add_flag("--replace", options->replace,

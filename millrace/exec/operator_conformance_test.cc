@@ -171,6 +171,7 @@ std::map<std::string, std::string> Examples() {
       {"read_csv", "read_csv(paths=[\"$/*.csv\"])"},
       {"read_fixed", "read_fixed(paths=[\"$/rows.tar\"], record_bytes=512)"},
       {"read_frames", "read_frames(paths=[\"$/saved/*.frames\"])"},
+      {"load", "load(path=\"$/saved\")"},
       {"read_jsonl", "read_jsonl(paths=[\"$/*.jsonl\"])"},
       {"read_tar", "read_tar(paths=[\"$/*.tar\"], fields=[\"jpg\", \"cls\"])"},
       {"read_text", "read_text(paths=[\"$/*.txt\"])"},

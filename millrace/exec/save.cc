@@ -36,15 +36,17 @@ class Saver {
   Saver(const ops::SaveFormat& format, core::Spec spec, const SaveOptions& options)
       : format_(format), spec_(std::move(spec)), options_(options) {}
 
-  absl::Status Append(const core::Block& block) {
-    if (file_ == nullptr) TRY(Begin());
-    TRY(file_->Append(block));
-    saved_.files.back().rows += block.rows();
-    rows_ += block.rows();
-    return file_->bytes() < options_.file_bytes ? absl::OkStatus() : End();
+  // Short blocks are joined: each costs something in a file.
+  absl::Status Append(core::Block block) {
+    waiting_rows_ += block.rows();
+    waiting_bytes_ += block.content_bytes();
+    waiting_.push_back(std::move(block));
+    const bool enough = waiting_rows_ >= kRowsWanted || waiting_bytes_ >= kBytesWanted;
+    return enough ? WriteWaiting() : absl::OkStatus();
   }
 
   absl::StatusOr<Saved> Finish() {
+    TRY(WriteWaiting());
     // What is read again must be told its fields by some file.
     if (file_ == nullptr && saved_.files.empty()) TRY(Begin());
     TRY(End());
@@ -60,6 +62,23 @@ class Saver {
   }
 
  private:
+  static constexpr int64_t kRowsWanted = 1024;
+  static constexpr int64_t kBytesWanted = int64_t{1} << 20;
+
+  absl::Status WriteWaiting() {
+    if (waiting_.empty()) return absl::OkStatus();
+    const core::Block block = waiting_.size() == 1
+                                  ? waiting_[0]
+                                  : TRY(core::Concatenate(waiting_, core::HeapPool()));
+    waiting_.clear();
+    waiting_rows_ = waiting_bytes_ = 0;
+    if (file_ == nullptr) TRY(Begin());
+    TRY(file_->Append(block));
+    saved_.files.back().rows += block.rows();
+    rows_ += block.rows();
+    return file_->bytes() < options_.file_bytes ? absl::OkStatus() : End();
+  }
+
   std::string PathOf(const std::string& name) const {
     return base::StrCat(options_.folder, "/", name);
   }
@@ -84,6 +103,9 @@ class Saver {
   const ops::SaveFormat& format_;
   const core::Spec spec_;
   const SaveOptions& options_;
+  std::vector<core::Block> waiting_;
+  int64_t waiting_rows_ = 0;
+  int64_t waiting_bytes_ = 0;
   std::unique_ptr<ops::RowsFile> file_;
   ops::SavedSet saved_;
   int64_t rows_ = 0;
@@ -118,8 +140,8 @@ absl::StatusOr<Saved> Save(Engine& engine, const rewrite::Rewritten& pipeline,
       TRY(engine.Open(pipeline, library, options.pass));
   TRY(Clear(options));
   Saver saver(format, spec, options);
-  while (const std::optional<core::Block> block = TRY(rows->Next())) {
-    TRY(saver.Append(*block));
+  while (std::optional<core::Block> block = TRY(rows->Next())) {
+    TRY(saver.Append(*std::move(block)));
   }
   Saved saved = TRY(saver.Finish());
   saved.facts = rows->Facts();

@@ -134,6 +134,13 @@ struct IgnoreErrorsOptions {
   int64_t report = 10;
 };
 
+struct LoadOptions {
+  // The folder. Must be given.
+  std::string path = {};
+  // The fields of the rows and their types. By default what was saved says.
+  std::optional<std::string> fields = {};
+};
+
 struct MapOptions {
   // For random numbers; by default the job's.
   std::optional<int64_t> seed = {};
@@ -736,6 +743,13 @@ inline Dataset FromRows(const FromRowsOptions& options) {
       {{"names", ops::ToValue(options.names)},
        {"values", ops::ToValue(options.values)},
        {"shapes", ops::ToValue(options.shapes)}});
+}
+
+// Reads what was saved in a folder, in whatever format, by `millrace save`.
+inline Dataset Load(const LoadOptions& options) {
+  return Dataset::FromSource("load",
+      {{"path", ops::ToValue(options.path)},
+       {"fields", ops::ToValue(options.fields)}});
 }
 
 // Gives whole numbers drawn from all that int64 has, as the field `value`: others in

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
@@ -39,6 +40,10 @@ class CountingStore final : public storage::BlobStore {
   absl::StatusOr<std::unique_ptr<storage::BlobWriter>> Create(
       const std::string& path) const override {
     return storage::ProcessFiles().Create(path);
+  }
+
+  absl::Status Remove(const std::string& path) const override {
+    return storage::ProcessFiles().Remove(path);
   }
 
   int64_t bytes() const { return bytes_; }

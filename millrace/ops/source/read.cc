@@ -1,6 +1,8 @@
 // Read: files of any kind that their names tell. It is one of the library's other
 // sources, chosen where the pipeline is made.
 
+#include "millrace/ops/source/read.h"
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -33,12 +35,6 @@ namespace millrace::ops {
 namespace {
 
 using SharedSources = std::shared_ptr<const SourcesByEnding>;
-
-struct ReadArgs {
-  std::vector<std::string> paths;
-  std::optional<std::string> fields;
-  std::vector<std::string> columns;
-};
 
 // A path's name without what compression adds to it.
 std::string PlainName(std::string_view path) {
@@ -174,14 +170,6 @@ class NoSource final : public Source {
   const absl::Status why_;
 };
 
-std::unique_ptr<Source> MakeRead(const ReadArgs& args, const SourcesByEnding& sources,
-                                 const SourceContext& context) {
-  const OperatorDef& source = **SourceOf(args, sources);
-  const absl::StatusOr<ir::Arguments> arguments = ArgumentsOf(args, source);
-  if (!arguments.ok()) return std::make_unique<NoSource>(arguments.status());
-  return source.make_source(*arguments, context);
-}
-
 ReadArgs ArgsOf(const ir::Arguments& arguments) {
   using Texts = ArgumentTraits<std::vector<std::string>>;
   return {
@@ -219,12 +207,22 @@ OperatorDef DefineRead(const SharedSources& sources) {
   def.schema.traits.source = true;
   def.make_source = [sources](const ir::Arguments& arguments,
                               const SourceContext& context) {
-    return MakeRead(ArgsOf(arguments), *sources, context);
+    absl::StatusOr<std::unique_ptr<Source>> source =
+        MakeRead(ArgsOf(arguments), *sources, context);
+    if (source.ok()) return *std::move(source);
+    return std::unique_ptr<Source>(std::make_unique<NoSource>(source.status()));
   };
   return def;
 }
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<Source>> MakeRead(const ReadArgs& args,
+                                                 const SourcesByEnding& sources,
+                                                 const SourceContext& context) {
+  const OperatorDef* const source = TRY(SourceOf(args, sources));
+  return source->make_source(TRY(ArgumentsOf(args, *source)), context);
+}
 
 OperatorDef ReadDef() {
   OperatorDef def;

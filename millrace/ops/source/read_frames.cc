@@ -154,6 +154,7 @@ OperatorDef ReadFramesDef() {
       .Arg("fields", &ReadFramesArgs::fields,
            "The fields of the rows and their types. By default the first file says; "
            "all must say the same.")
+      .Endings({".frames"})
       .Complete(CompleteFrames)
       .Infer(InferFrames)
       .Count([](const ReadFramesArgs&, const ir::Cardinality&) {

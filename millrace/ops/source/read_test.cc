@@ -105,10 +105,11 @@ TEST(ReadTest, SaysWhatIsWrongWithItsArguments) {
   };
   EXPECT_THAT(call(""), StatusIs(kInvalidArgument));
   EXPECT_THAT(call("\"a\""), StatusIs(kInvalidArgument, HasSubstr("does not tell")));
-  EXPECT_THAT(call("\"a.bin\""),
-              StatusIs(kInvalidArgument,
-                       HasSubstr("use read_csv, read_files, read_jsonl, read_tar, "
-                                 "read_text, read_tfrecord or read_fixed")));
+  EXPECT_THAT(
+      call("\"a.bin\""),
+      StatusIs(kInvalidArgument,
+               HasSubstr("use read_csv, read_files, read_frames, read_jsonl, read_tar, "
+                         "read_text, read_tfrecord or read_fixed")));
   EXPECT_THAT(call("\"a.txt\", \"b.csv\""),
               StatusIs(kInvalidArgument, HasSubstr("of different kinds")));
   EXPECT_THAT(call("\"a.txt\"", ", fields=\"{a: int8}\""),
