@@ -70,6 +70,8 @@ std::vector<Wanted> AllWanted() {
   return all;
 }
 
+// Rows are kept in memory by the first pass, as the peer has them: what counts is the
+// parsing.
 std::string Parsing(const std::string& path) {
   const std::vector<Wanted> all = AllWanted();
   const std::string names =
@@ -85,8 +87,8 @@ std::string Parsing(const std::string& path) {
                                    ", shape=", all[i].shape, ")"));
   }
   return base::StrCat("%0 = read_tfrecord(paths=[", ir::Quote(path),
-                      "])\n%1 = map(%0, function={", absl::StrJoin(results, ", "),
-                      "})\n%2 = batch(%1, size=1024)\n");
+                      "])\n%1 = cache(%0)\n%2 = map(%1, function={",
+                      absl::StrJoin(results, ", "), "})\n%3 = batch(%2, size=1024)\n");
 }
 
 }  // namespace
@@ -102,9 +104,9 @@ absl::StatusOr<std::vector<Line>> RunExample(const BenchOptions& options) {
                     {.program = "parse_example",
                      .arguments = {file.path, base::StrCat(options.threads)}},
                     [&] { return PassRate(pipeline, engine, kRecords); },
-                    {.name = "Example, 10 features, read and parsed",
+                    {.name = "Example, 10 features, rows in memory",
                      .unit = "rows/s",
-                     .limit_is = "tf.io.parse_example, rows in memory",
+                     .limit_is = "tf.io.parse_example",
                      .bar = 3.0});
 }
 

@@ -11,7 +11,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "millrace/base/bytes.h"
 #include "millrace/base/hash.h"
 #include "millrace/base/mutex.h"
 #include "millrace/base/status.h"
@@ -75,7 +74,8 @@ absl::Status BranchSource::GrowToEnd() {
     return absl::UnimplementedError(base::StrCat(
         options_.name,
         " without an end cannot stand before an operator that needs all of its rows: "
-        "repeat, concat, or one that counts rows where their numbers are not known; "
+        "repeat, concat, cache, or one that counts rows where their numbers are not "
+        "known; "
         "give it a count, or put that operator before it"));
   }
   while (!AllPlanned()) TRY(PlanNext());
@@ -98,37 +98,16 @@ absl::Status BranchSource::PlanNext() {
   TRY(plan.GrowToEnd());
   Turn turn = {.plan = std::make_shared<PassPlan>(std::move(plan)),
                .first_split = std::ssize(manifest_.splits)};
-  turn.whole = turn.plan->last_batching >= 0;
-  turn.splits = turn.whole ? 1 : turn.plan->lanes.size();
-  for (int64_t lane = 0; lane < turn.splits; ++lane) {
-    manifest_.splits.push_back(SplitOf(turn, number, lane));
+  turn.splits = SplitsOf(*turn.plan);
+  for (int64_t split = 0; split < turn.splits; ++split) {
+    manifest_.splits.push_back(
+        SplitOf(*turn.plan, LanesOfSplit(*turn.plan, split),
+                base::StrCat(options_.name, ", turn ", number, ", lane ", split)));
   }
   nothing_ = number == 0 && HasNoRows(*turn.plan);
   if (number == 0) first_turn_->Expect(turn.splits);
   turns_.push_back(std::move(turn));
   return absl::OkStatus();
-}
-
-lanes::Split BranchSource::SplitOf(const Turn& turn, int64_t number,
-                                   int64_t lane) const {
-  const PassPlan& plan = *turn.plan;
-  const int64_t end = turn.whole ? plan.lanes.size() : lane + 1;
-  base::Hash128 content;
-  base::Hash128 versioned;
-  for (int64_t l = lane; l < end; ++l) {
-    content = base::Combine(content, plan.lanes.ContentHash(l));
-    versioned = base::Combine(versioned, plan.lanes.VersionedContentHash(l));
-  }
-  lanes::Split split = {
-      .name = base::StrCat(options_.name, ", turn ", number, ", lane ", lane, ", ",
-                           base::ToHex(content)),
-      .bytes = base::Bytes(
-          std::max<int64_t>(1, plan.manifest.total_bytes().count() / turn.splits)),
-      .version = base::ToHex(versioned),
-      .rows = {}};
-  const bool counted = !turn.whole && plan.joined_rows[lane] < lanes::kRowsMax;
-  if (counted) split.rows = plan.joined_rows[lane];
-  return split;
 }
 
 bool BranchSource::waits() const {
@@ -148,13 +127,13 @@ absl::StatusOr<Inputs> BranchSource::InputsOf(const lanes::RowRange& rows) const
   const auto behind = std::ranges::partition_point(
       turns_, [&](const Turn& turn) { return turn.first_split <= rows.split; });
   const Turn& turn = *std::prev(behind);
-  const int64_t lane = rows.split - turn.first_split;
+  const SplitLanes lanes = LanesOfSplit(*turn.plan, rows.split - turn.first_split);
   const int64_t number = std::distance(turns_.begin(), behind) - 1;
   Inputs inputs;
   inputs.runs.push_back(
       {.plan = turn.plan,
-       .begin = lane,
-       .end = turn.whole ? turn.plan->lanes.size() : lane + 1,
+       .begin = lanes.begin,
+       .end = lanes.end,
        .skip = rows.begin,
        .turn = options_.repeats ? KeyOfTurn(number, options_.repeats_before) : 0});
   const bool watched = number == 0 && options_.repeats && !options_.turns;

@@ -57,12 +57,10 @@ class BranchSource final : public NestedSource {
     std::shared_ptr<PassPlan> plan;
     int64_t first_split = 0;
     int64_t splits = 0;
-    bool whole = false;  // All lanes are one split: batches go on from lane to lane.
   };
 
   bool AllPlanned() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status PlanNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  lanes::Split SplitOf(const Turn& turn, int64_t number, int64_t lane) const;
 
   const BranchOptions options_;
   const PlanTurn plan_turn_;

@@ -1,10 +1,9 @@
 #include "millrace/exec/cache_source.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +11,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "millrace/base/bytes.h"
 #include "millrace/base/hash.h"
 #include "millrace/base/sha256.h"
 #include "millrace/base/status.h"
@@ -40,45 +38,19 @@ base::Sha256 ComputationOf(const ir::Pipeline& pipeline, uint64_t seed, bool wit
 
 CacheSource::CacheSource(std::string name, std::shared_ptr<PassPlan> computed,
                          core::Pool& pool)
-    : name_(std::move(name)),
-      computed_(std::move(computed)),
-      pool_(pool),
-      whole_(computed_->last_batching >= 0) {
-  const int64_t splits = whole_ ? 1 : computed_->lanes.size();
-  for (int64_t split = 0; split < splits; ++split) {
-    manifest_.splits.push_back(SplitOf(split));
+    : name_(std::move(name)), computed_(std::move(computed)), pool_(pool) {
+  for (int64_t split = 0; split < SplitsOf(*computed_); ++split) {
+    manifest_.splits.push_back(SplitOf(*computed_, LanesOfSplit(*computed_, split),
+                                       base::StrCat("cache, part ", split)));
   }
-}
-
-std::pair<int64_t, int64_t> CacheSource::LanesOf(int64_t split) const {
-  if (whole_) return {0, computed_->lanes.size()};
-  return {split, split + 1};
-}
-
-lanes::Split CacheSource::SplitOf(int64_t split) const {
-  const PassPlan& plan = *computed_;
-  const auto [begin, end] = LanesOf(split);
-  base::Hash128 content;
-  base::Hash128 versioned;
-  for (int64_t lane = begin; lane < end; ++lane) {
-    content = base::Combine(content, plan.lanes.ContentHash(lane));
-    versioned = base::Combine(versioned, plan.lanes.VersionedContentHash(lane));
-  }
-  const int64_t lanes = std::max<int64_t>(plan.lanes.size(), 1);
-  const int64_t bytes = plan.manifest.total_bytes().count() / lanes * (end - begin);
-  const bool counted = !whole_ && plan.joined_rows[split] < lanes::kRowsMax;
-  return {.name = base::StrCat("cache, part ", split, ", ", base::ToHex(content)),
-          .bytes = base::Bytes(std::max<int64_t>(1, bytes)),
-          .version = base::ToHex(versioned),
-          .rows = counted ? std::optional(plan.joined_rows[split]) : std::nullopt};
 }
 
 // Identities, and draws that are made with them, go by the numbers of files: these
 // count as well as what is in the files.
 base::Hash128 CacheSource::ContentOf(int64_t split) const {
-  const auto [begin, end] = LanesOf(split);
+  const SplitLanes lanes = LanesOfSplit(*computed_, split);
   base::Hash128 hash;
-  for (int64_t lane = begin; lane < end; ++lane) {
+  for (int64_t lane = lanes.begin; lane < lanes.end; ++lane) {
     hash = base::Combine(hash, computed_->lanes.VersionedContentHash(lane));
     for (const lanes::RowRange& rows : computed_->lanes.Content(lane)) {
       hash = base::Combine(hash, static_cast<uint64_t>(rows.split));
@@ -120,9 +92,9 @@ absl::StatusOr<Inputs> CacheSource::InputsOf(const lanes::RowRange& rows) const 
                            .skip = rows.begin});
     return inputs;
   }
-  const auto [begin, end] = LanesOf(rows.split);
+  const SplitLanes lanes = LanesOfSplit(*computed_, rows.split);
   inputs.runs.push_back(
-      {.plan = computed_, .begin = begin, .end = end, .skip = rows.begin});
+      {.plan = computed_, .begin = lanes.begin, .end = lanes.end, .skip = rows.begin});
   if (kept_ != nullptr && !kept_->gave_up && rows.begin == 0) {
     inputs.recorder = std::make_unique<Recorder>(kept_, rows.split, pool_);
   }

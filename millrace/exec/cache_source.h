@@ -6,12 +6,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "millrace/base/hash.h"
 #include "millrace/base/sha256.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/kept_rows.h"
@@ -20,6 +23,7 @@
 #include "millrace/ir/pipeline.h"
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/manifest.h"
+#include "millrace/ops/source.h"
 #include "millrace/storage/entries.h"
 
 namespace millrace::exec {
@@ -47,15 +51,11 @@ class CacheSource final : public NestedSource {
   std::vector<std::shared_ptr<const PassPlan>> inputs() const override;
 
  private:
-  // The lanes of a split: [first, second).
-  std::pair<int64_t, int64_t> LanesOf(int64_t split) const;
-  lanes::Split SplitOf(int64_t split) const;
   base::Hash128 ContentOf(int64_t split) const;
 
   const std::string name_;
   const std::shared_ptr<PassPlan> computed_;
   core::Pool& pool_;
-  const bool whole_;  // All lanes are one split: batches go on from lane to lane.
   lanes::Manifest manifest_;
   std::shared_ptr<KeptRows> kept_;       // Null: nothing is kept ...
   std::shared_ptr<PassPlan> plan_kept_;  // ... or read by this.

@@ -5,6 +5,7 @@
 
 #include "millrace/base/text.h"
 #include "millrace/exec/pass_plan.h"
+#include "millrace/ir/operator.h"
 
 namespace millrace::exec {
 
@@ -18,7 +19,8 @@ std::string ExplainLanes(const PassPlan& plan) {
     return base::StrCat(lanes,
                         " lanes in the first turn of a repeat; each has its own");
   }
-  const bool branches = plan.nodes[0].schema().traits.branches();
+  const ir::OperatorTraits& traits = plan.nodes[0].schema().traits;
+  const bool branches = traits.branches() && !traits.caches;
   if (lanes > 1 && plan.cut.counted && !branches) {
     return base::StrCat(lanes, " lanes of about ", plan.cut.lane_rows, " rows");
   }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,6 +17,7 @@
 #include "millrace/exec/kept_rows.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/lanes/chunks.h"
+#include "millrace/lanes/manifest.h"
 #include "millrace/ops/merger.h"
 #include "millrace/ops/source.h"
 
@@ -43,6 +45,23 @@ struct Inputs {
   // Wants to be told, once it has all been given, whether there were any rows.
   std::function<void(bool any)> ended = nullptr;
 };
+
+// Lanes of a plan that are one split of such a source.
+struct SplitLanes {
+  int64_t begin = 0;
+  int64_t end = 0;
+  bool whole = false;  // All lanes are: batches go on from lane to lane.
+};
+
+// The split of this number: all lanes of a plan that batches, else a lane each.
+SplitLanes LanesOfSplit(const PassPlan& plan, int64_t split);
+
+// How many such splits there are.
+int64_t SplitsOf(const PassPlan& plan);
+
+// Describes one. What it holds is part of its name, and tells it from all others.
+lanes::Split SplitOf(const PassPlan& plan, const SplitLanes& lanes,
+                     const std::string& name);
 
 class NestedSource : public ops::Source {
  public:

@@ -14,7 +14,7 @@
 
 namespace millrace::storage {
 
-class LocalFiles final : public BlobStore {
+class LocalFiles : public BlobStore {
  public:
   absl::StatusOr<std::vector<BlobInfo>> List(
       absl::Span<const std::string> patterns) const override;

@@ -5,11 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
@@ -20,30 +17,11 @@
 namespace millrace::arrow {
 
 // Counts the bytes that are read.
-class CountingStore final : public storage::BlobStore {
+class CountingStore final : public storage::LocalFiles {
  public:
-  absl::StatusOr<std::vector<storage::BlobInfo>> List(
-      absl::Span<const std::string> patterns) const override {
-    return storage::ProcessFiles().List(patterns);
-  }
-
-  absl::StatusOr<storage::BlobInfo> Find(const std::string& path) const override {
-    return storage::ProcessFiles().Find(path);
-  }
-
   absl::StatusOr<std::unique_ptr<storage::Blob>> Open(
       const storage::BlobInfo& listed) const override {
-    return std::make_unique<CountingBlob>(*this,
-                                          TRY(storage::ProcessFiles().Open(listed)));
-  }
-
-  absl::StatusOr<std::unique_ptr<storage::BlobWriter>> Create(
-      const std::string& path) const override {
-    return storage::ProcessFiles().Create(path);
-  }
-
-  absl::Status Remove(const std::string& path) const override {
-    return storage::ProcessFiles().Remove(path);
+    return std::make_unique<CountingBlob>(*this, TRY(LocalFiles::Open(listed)));
   }
 
   int64_t bytes() const { return bytes_; }

@@ -149,29 +149,11 @@ class StingyBlob final : public storage::Blob {
   mutable uint64_t calls_ = 0;
 };
 
-class StingyStore final : public storage::BlobStore {
+class StingyStore final : public storage::LocalFiles {
  public:
-  absl::StatusOr<std::vector<storage::BlobInfo>> List(
-      absl::Span<const std::string> patterns) const override {
-    return storage::ProcessFiles().List(patterns);
-  }
-
-  absl::StatusOr<storage::BlobInfo> Find(const std::string& path) const override {
-    return storage::ProcessFiles().Find(path);
-  }
-
   absl::StatusOr<std::unique_ptr<storage::Blob>> Open(
       const storage::BlobInfo& listed) const override {
-    return std::make_unique<StingyBlob>(*storage::ProcessFiles().Open(listed), &waits);
-  }
-
-  absl::StatusOr<std::unique_ptr<storage::BlobWriter>> Create(
-      const std::string& path) const override {
-    return storage::ProcessFiles().Create(path);
-  }
-
-  absl::Status Remove(const std::string& path) const override {
-    return storage::ProcessFiles().Remove(path);
+    return std::make_unique<StingyBlob>(*LocalFiles::Open(listed), &waits);
   }
 
   mutable int waits = 0;
