@@ -2,6 +2,7 @@
 // told by the names of the files (read.cc).
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,13 +62,16 @@ class Load final : public Source {
           " has ", saved.fields, ", not ", *args_.fields, "; make the pipeline anew"));
     }
     ReadArgs read = {.paths = {}, .fields = saved.fields};
+    std::map<std::string, int64_t> rows;  // By name: they may be listed in any order.
     for (const SavedFile& file : saved.files) {
       read.paths.push_back(storage::Escape(base::StrCat(args_.path, "/", file.name)));
+      rows[file.name] = file.rows;
     }
     source_ = TRY(MakeRead(read, sources_, context_));
     lanes::Manifest manifest = TRY(source_->List());
-    for (size_t i = 0; i < manifest.splits.size(); ++i) {
-      TRY(CheckRows(saved.files[i], manifest.splits[i]));
+    for (const lanes::Split& split : manifest.splits) {
+      const auto found = rows.find(split.name.substr(split.name.rfind('/') + 1));
+      if (found != rows.end()) TRY(CheckRows(found->second, split));
     }
     return manifest;
   }
@@ -84,10 +88,10 @@ class Load final : public Source {
   }
 
  private:
-  static absl::Status CheckRows(const SavedFile& saved, const lanes::Split& split) {
-    if (split.rows.value_or(saved.rows) == saved.rows) return absl::OkStatus();
+  static absl::Status CheckRows(int64_t saved, const lanes::Split& split) {
+    if (split.rows.value_or(saved) == saved) return absl::OkStatus();
     return absl::DataLossError(base::StrCat("file has ", *split.rows, " rows, but ",
-                                            saved.rows, " were saved: ", split.name,
+                                            saved, " were saved: ", split.name,
                                             "; save it again"));
   }
 
