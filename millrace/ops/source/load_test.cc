@@ -100,7 +100,7 @@ TEST_F(LoadTest, FilesMayBeListedInAnyOrder) {
 TEST_F(LoadTest, RowsAreCheckedHoweverTheFolderIsWritten) {
   WriteRows("a.frames", 2);
   WriteList({{"a.frames", 3}});
-  for (const std::string path : {folder_ / "", folder_ / ".", folder_ / "x/.."}) {
+  for (const std::string& path : {folder_ / "", folder_ / ".", folder_ / "x/.."}) {
     std::filesystem::create_directories(folder_ / "x");
     EXPECT_THAT(ReadField(base::StrCat("load(path=\"", path, "\")"), "x"),
                 StatusIs(absl::StatusCode::kDataLoss, HasSubstr("3 were saved")))
