@@ -1,6 +1,7 @@
 #include "millrace/bench/peer.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -26,7 +28,7 @@ namespace {
 // Where the programs are, from the folder of the sources, which one runs them in.
 constexpr char kPrograms[] = "millrace/bench/peers/";
 
-// Of the process that becomes the program: its ends of both pipes.
+// Of the process that becomes the program: its ends of both ways.
 [[noreturn]] void BecomeProgram(const std::vector<std::string>& command, int in,
                                 int out) {
   dup2(in, STDIN_FILENO);
@@ -51,7 +53,9 @@ absl::StatusOr<std::unique_ptr<Peer>> Peer::Start(
   command.insert(command.end(), arguments.begin(), arguments.end());
   std::array<int, 2> to = {};
   std::array<int, 2> from = {};
-  if (pipe2(to.data(), O_CLOEXEC) != 0 || pipe2(from.data(), O_CLOEXEC) != 0) {
+  // A socket tells of a program that is gone; a pipe ends us.
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, to.data()) != 0 ||
+      pipe2(from.data(), O_CLOEXEC) != 0) {
     return absl::ErrnoToStatus(errno, "pipe");
   }
   std::unique_ptr<Peer> peer(new Peer());
@@ -60,7 +64,7 @@ absl::StatusOr<std::unique_ptr<Peer>> Peer::Start(
   if (peer->process_ == 0) BecomeProgram(command, to[0], from[1]);
   close(to[0]);
   close(from[1]);
-  peer->to_ = fdopen(to[1], "w");
+  peer->to_ = to[1];
   peer->from_ = fdopen(from[0], "r");
   const std::string said = TRY(peer->ReadLine());
   if (said == "ready") return peer;
@@ -68,7 +72,7 @@ absl::StatusOr<std::unique_ptr<Peer>> Peer::Start(
 }
 
 Peer::~Peer() {
-  if (to_ != nullptr) std::fclose(to_);  // It ends when it is told nothing more.
+  if (to_ >= 0) close(to_);  // It ends when it is told nothing more.
   if (from_ != nullptr) std::fclose(from_);
   if (process_ > 0) waitpid(process_, nullptr, 0);
 }
@@ -76,17 +80,19 @@ Peer::~Peer() {
 absl::StatusOr<std::string> Peer::ReadLine() {
   std::string line;
   for (int c = std::fgetc(from_); c != '\n'; c = std::fgetc(from_)) {
-    if (c == EOF) {
-      return absl::NotFoundError(base::StrCat("peer ", program_, " ended"));
-    }
+    if (c == EOF) return Ended();
     line += static_cast<char>(c);
   }
   return line;
 }
 
+absl::Status Peer::Ended() const {
+  return absl::NotFoundError(base::StrCat("peer ", program_, " ended"));
+}
+
 absl::StatusOr<double> Peer::Rate() {
-  std::fputs("go\n", to_);
-  std::fflush(to_);
+  constexpr std::string_view kGo = "go\n";
+  if (send(to_, kGo.data(), kGo.size(), MSG_NOSIGNAL) < 0) return Ended();
   const std::string line = TRY(ReadLine());
   double rate = 0;
   if (absl::SimpleAtod(line, &rate)) return rate;

@@ -34,10 +34,11 @@ class Peer {
   Peer() = default;
 
   absl::StatusOr<std::string> ReadLine();
+  absl::Status Ended() const;
 
   std::string program_;
   pid_t process_ = -1;
-  std::FILE* to_ = nullptr;
+  int to_ = -1;
   std::FILE* from_ = nullptr;
 };
 
