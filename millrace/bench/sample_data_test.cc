@@ -1,5 +1,6 @@
 #include "millrace/bench/sample_data.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>

@@ -33,6 +33,7 @@ TEST(SampleImagesTest, PlacesAreThoseThatOurSourceReads) {
   const storage::TemporaryFolder folder;
   const SampleTars tars = MakeSampleTars(folder.path(), 5).value();
   std::vector<std::string> by_hand;
+  by_hand.reserve(tars.images.size());
   for (const ImagePlace& place : tars.images) by_hand.push_back(BytesOf(place));
   EXPECT_EQ(by_hand.size(), 5);
   EXPECT_THAT(ops::ReadField(ops::Call("read", tars.pattern), "jpg"),

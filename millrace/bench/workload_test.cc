@@ -29,6 +29,7 @@ class WorkloadTest : public testing::Test {
   // Writes ten records of the features that are parsed.
   void WriteExamples() const {
     std::vector<kernels::NamedFeature> features;
+    features.reserve(10);
     for (int i = 0; i < 6; ++i) {
       features.emplace_back(base::StrCat("int", i), kernels::Ints({i}));
     }

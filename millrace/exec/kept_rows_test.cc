@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +19,6 @@
 #include "millrace/base/sha256.h"
 #include "millrace/base/status.h"
 #include "millrace/base/status_matchers.h"
-#include "millrace/base/text.h"
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/stage_run.h"

@@ -1,11 +1,11 @@
 // What planning writes down of sources and caches, and goes on from.
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"

@@ -1,7 +1,6 @@
 // Frames that nobody wrote: what a header says is wrong in one way each, and the
 // checksums fit, so that only the decoder's own checks stand before harm.
 
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -18,7 +17,6 @@
 #include "millrace/codec/crc32c.h"
 #include "millrace/codec/taker.h"
 #include "millrace/core/block.h"
-#include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/plain_rows_test.h"

@@ -1,3 +1,4 @@
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -17,11 +18,13 @@
 #include "millrace/core/dtype.h"
 #include "millrace/core/plain_rows_test.h"
 #include "millrace/core/pool.h"
+#include "millrace/core/shape.h"
 #include "millrace/core/spec.h"
 #include "millrace/frames/frame.h"
 #include "millrace/ops/library.h"
 #include "millrace/ops/save_format.h"
 #include "millrace/ops/single_operator_test.h"
+#include "millrace/storage/blob_store.h"
 #include "millrace/storage/frame_file.h"
 #include "millrace/storage/local_files.h"
 #include "millrace/storage/samples_test.h"

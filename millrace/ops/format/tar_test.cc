@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "millrace/base/check.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
 #include "millrace/core/block.h"
@@ -124,7 +124,7 @@ TEST_F(TarTest, ANameThatIsTooLongIsAnError) {
 TEST_F(TarTest, ContentOfEverySizeComesBack) {
   Texts texts;
   for (const size_t size : {0, 1, 511, 512, 513, 1024, 100'000}) {
-    texts.push_back(std::string(size, 'x'));
+    texts.emplace_back(size, 'x');
   }
   const std::unique_ptr<RowsFile> file = Begin();
   ASSERT_THAT(file->Append(TextRows(texts)), IsOk());

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,10 +13,9 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/check.h"
-#include "millrace/base/status.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
-#include "millrace/core/block.h"
+#include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
 #include "millrace/core/spec.h"
 #include "millrace/ir/operator.h"
