@@ -34,6 +34,7 @@
 #include "millrace/exec/nested_source.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/shuffled_reading.h"
+#include "millrace/exec/wanted_ids.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/value.h"
@@ -59,23 +60,6 @@ std::vector<ir::Pipeline> ChainTo(const ir::Pipeline& last) {
   return nodes;
 }
 
-// Draws need identities, and so do rows without fields: a batch of them would not know
-// how many it holds.
-bool NeedsIds(const ir::Pipeline& node) {
-  const auto draws = [](const ir::Argument& argument) {
-    const auto* function = argument.value.If<ir::Function>();
-    return function != nullptr && (*function)->IsRandom();
-  };
-  return std::ranges::any_of(node.arguments().all(), draws) ||
-         node.spec().fields().empty();
-}
-
-bool CanFail(const ir::Pipeline& node) {
-  return !node.schema().traits.source && node.schema().can_fail(node.arguments());
-}
-
-bool Unstacks(const ir::Pipeline& node) { return node.schema().traits.unstacks; }
-
 // How many repeats the rows of an operator's inputs go through, at most.
 int64_t RepeatsBefore(const ir::Pipeline& node) {
   return std::ranges::count_if(node.Nodes(), [&](const ir::Pipeline& before) {
@@ -87,20 +71,10 @@ bool IgnoresErrors(const ir::Pipeline& node) {
   return node.schema().traits.ignores_errors;
 }
 
-// Errors name the row by its identity. Not worth it where batches are taken apart: a
-// map may have left other rows in them than there are identities.
-bool WantsIdsForErrors(const std::vector<ir::Pipeline>& nodes) {
-  return std::ranges::any_of(nodes, CanFail) && std::ranges::none_of(nodes, Unstacks);
-}
-
 bool IsRowWise(const std::vector<ir::Pipeline>& nodes) {
   return std::all_of(nodes.begin() + 1, nodes.end(), [](const ir::Pipeline& node) {
     return node.schema().traits.row_wise;
   });
-}
-
-bool WantsIds(const std::vector<ir::Pipeline>& nodes) {
-  return std::ranges::any_of(nodes, NeedsIds) || WantsIdsForErrors(nodes);
 }
 
 base::Sha256 HashOfAll(const std::vector<base::Sha256>& hashes) {
@@ -226,6 +200,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
   struct Listed {
     std::shared_ptr<ops::Source> source;
     std::shared_ptr<CacheSource> cache = {};  // The same, where it is one.
+    std::weak_ptr<CacheSource> known_cache = {};
     lanes::Manifest manifest;
     lanes::CutRecord cut;
     std::string one_lane_reason;
@@ -242,9 +217,28 @@ class Planner : public std::enable_shared_from_this<Planner> {
 
   std::optional<Listed> Known(const SourceKey& key) const {
     const base::MutexLock lock(&mutex_);
+    return Find(key);
+  }
+
+  std::optional<Listed> Find(const SourceKey& key) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const auto found = listed_.find(key);
     if (found == listed_.end()) return std::nullopt;
-    return found->second;
+    Listed known = found->second;
+    if (known.source != nullptr) return known;
+    known.source = known.cache = known.known_cache.lock();
+    return known.cache == nullptr ? std::nullopt : std::optional(std::move(known));
+  }
+
+  // What stands before a cache may plan more turns, and so keep the planner: that keeps
+  // no cache. Who was quicker has listed it.
+  Listed Remember(const SourceKey& key, const Listed& listed) {
+    const base::MutexLock lock(&mutex_);
+    if (std::optional<Listed> known = Find(key)) return *std::move(known);
+    Listed& known = listed_[key] = listed;
+    known.known_cache = listed.cache;
+    if (listed.cache != nullptr) known.source = known.cache = nullptr;
+    return listed;
   }
 
   absl::StatusOr<Listed> ListedOf(const Chains& chains, bool by_chunk) {
@@ -274,8 +268,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
       listed.cut = TRY(lanes::DecideCut(listed.manifest, facts));
     }
     listed.one_lane_reason = facts.one_lane_reason;
-    const base::MutexLock lock(&mutex_);
-    return listed_.emplace(key, std::move(listed)).first->second;
+    return Remember(key, listed);
   }
 
   std::unique_ptr<ops::Source> MakeSource(const ir::Pipeline& node, bool cached) const {

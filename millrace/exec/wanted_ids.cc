@@ -1,0 +1,41 @@
+#include "millrace/exec/wanted_ids.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "millrace/ir/pipeline.h"
+#include "millrace/ir/value.h"
+
+namespace millrace::exec {
+namespace {
+
+// Draws need identities, and so do rows without fields: a batch of them would not know
+// how many it holds.
+bool NeedsIds(const ir::Pipeline& node) {
+  const auto draws = [](const ir::Argument& argument) {
+    const auto* function = argument.value.If<ir::Function>();
+    return function != nullptr && (*function)->IsRandom();
+  };
+  return std::ranges::any_of(node.arguments().all(), draws) ||
+         node.spec().fields().empty();
+}
+
+bool CanFail(const ir::Pipeline& node) {
+  return !node.schema().traits.source && node.schema().can_fail(node.arguments());
+}
+
+bool Unstacks(const ir::Pipeline& node) { return node.schema().traits.unstacks; }
+
+// Errors name the row by its identity. Not worth it where batches are taken apart: a
+// map may have left other rows in them than there are identities.
+bool WantsIdsForErrors(const std::vector<ir::Pipeline>& nodes) {
+  return std::ranges::any_of(nodes, CanFail) && std::ranges::none_of(nodes, Unstacks);
+}
+
+}  // namespace
+
+bool WantsIds(const std::vector<ir::Pipeline>& nodes) {
+  return std::ranges::any_of(nodes, NeedsIds) || WantsIdsForErrors(nodes);
+}
+
+}  // namespace millrace::exec
