@@ -1,5 +1,4 @@
 #include <sys/resource.h>
-#include <sys/time.h>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,13 +1,14 @@
 #include "millrace/bench/peer.h"
 
 #include <fcntl.h>
+#include <stdio.h>  // NOLINT(modernize-deprecated-headers): fdopen is of POSIX.
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <cstdio>  // IWYU pragma: keep
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>

@@ -33,7 +33,7 @@ absl::StatusOr<std::shared_ptr<storage::Entries>> Caches::EntriesAt(
     return base::Annotate(
         probe, "cannot keep rows there; give a folder that can be written to");
   }
-  const std::shared_ptr<storage::FileEntries> folder = FolderAt(*path);
+  std::shared_ptr<storage::FileEntries> folder = FolderAt(*path);
   TRY(folder->Load(computation));
   return folder;
 }

@@ -1,43 +1,30 @@
 #include "millrace/exec/pass_plan.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "millrace/base/bytes.h"
-#include "millrace/base/mutex.h"
 #include "millrace/base/random.h"
-#include "millrace/base/sha256.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/core/pool.h"
-#include "millrace/exec/branch_source.h"
+#include "millrace/exec/branch_source.h"  // IWYU pragma: keep
 #include "millrace/exec/cut_facts.h"
 #include "millrace/exec/left_out.h"
-#include "millrace/exec/lowered.h"
-#include "millrace/exec/merge_source.h"
-#include "millrace/exec/nested_source.h"
-#include "millrace/exec/shuffled_reading.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/value.h"
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/ops/bad_rows.h"
-#include "millrace/ops/library.h"
 #include "millrace/ops/operator.h"
-#include "millrace/ops/source.h"
-#include "millrace/rewrite/rewrite.h"
 
 namespace millrace::exec {
 namespace {

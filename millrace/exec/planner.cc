@@ -2,7 +2,6 @@
 // repeat, a merge or a cache each as a plan of its own.
 
 #include <algorithm>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -28,7 +27,6 @@
 #include "millrace/exec/cache_source.h"
 #include "millrace/exec/caches.h"
 #include "millrace/exec/cut_facts.h"
-#include "millrace/exec/left_out.h"
 #include "millrace/exec/lowered.h"
 #include "millrace/exec/merge_source.h"
 #include "millrace/exec/nested_source.h"
@@ -40,9 +38,7 @@
 #include "millrace/ir/value.h"
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/manifest.h"
-#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/library.h"
-#include "millrace/ops/operator.h"
 #include "millrace/ops/source.h"
 #include "millrace/rewrite/rewrite.h"
 

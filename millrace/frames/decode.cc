@@ -108,7 +108,7 @@ class Decoder {
     core::Tensors tensors;
     tensors.reserve(count);
     for (int64_t i = 0; i < count; ++i) tensors.push_back(TRY(TakeTensor(dtype)));
-    const core::Column flat = core::Column::OfTensors(dtype, std::move(tensors));
+    core::Column flat = core::Column::OfTensors(dtype, std::move(tensors));
     if (levels.empty() && count == rows_) return flat;
     TRY(CheckNests(levels, count));
     return flat.Nest(rows_, std::move(levels));

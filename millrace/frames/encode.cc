@@ -1,6 +1,7 @@
 // How a block becomes a frame.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

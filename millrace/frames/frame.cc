@@ -1,5 +1,6 @@
 #include "millrace/frames/frame.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -75,6 +75,7 @@ absl::StatusOr<const SaveFormat*> Library::FindFormat(const std::string& name) c
   const auto found = formats_.find(name);
   if (found != formats_.end()) return &found->second;
   std::vector<std::string> names;
+  names.reserve(formats_.size());
   for (const auto& [known, format] : formats_) names.push_back(known);
   return absl::InvalidArgumentError(base::StrCat(
       "no format is called ", name, ": there are ", absl::StrJoin(names, ", ")));

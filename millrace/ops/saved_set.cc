@@ -1,15 +1,18 @@
 #include "millrace/ops/saved_set.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
+#include "absl/types/span.h"
 
 #include "millrace/base/json_text.h"
 #include "millrace/base/status.h"

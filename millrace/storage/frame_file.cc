@@ -13,7 +13,6 @@
 
 #include "millrace/base/check.h"
 #include "millrace/base/status.h"
-#include "millrace/base/text.h"
 #include "millrace/codec/crc32c.h"
 #include "millrace/codec/taker.h"
 #include "millrace/frames/frame.h"

@@ -1,5 +1,6 @@
 // Rows saved as Arrow IPC (Feather 2) and as Parquet, by the module.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -2,18 +2,16 @@
 
 #include <cstdint>
 #include <memory>
-#include <utility>
 
 #include "arrow/c/abi.h"
 #include "arrow/c/bridge.h"
 #include "arrow/io/interfaces.h"
-#include "arrow/ipc/options.h"
 #include "arrow/ipc/writer.h"
-#include "arrow/memory_pool.h"
 #include "arrow/record_batch.h"
 #include "arrow/result.h"
 #include "arrow/status.h"
 #include "arrow/type.h"
+#include "arrow/util/type_fwd.h"
 #include "parquet/arrow/writer.h"
 #include "parquet/properties.h"
 
@@ -69,7 +67,7 @@ namespace {
 // The schema goes with the file, so that lists of one size are read as such.
 arrow::Status OpenParquet(MillraceArrowWriter& writer) {
   const auto properties = parquet::WriterProperties::Builder()
-                              .compression(parquet::Compression::SNAPPY)
+                              .compression(arrow::Compression::SNAPPY)
                               ->build();
   const auto arrow_properties =
       parquet::ArrowWriterProperties::Builder().store_schema()->build();

@@ -2,6 +2,7 @@
 // the key being the field `__key__`, or the row's number.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,7 +19,6 @@
 #include "millrace/core/block.h"
 #include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
-#include "millrace/core/pool.h"
 #include "millrace/core/spec.h"
 #include "millrace/core/tensor.h"
 #include "millrace/ops/save_format.h"

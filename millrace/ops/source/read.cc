@@ -103,7 +103,7 @@ absl::StatusOr<ir::Arguments> ArgumentsOf(const ReadArgs& args,
   if (source.tell_fields) {
     ir::List names;
     const core::Spec fields = TRY(NamedFields(args, source));
-    for (const core::FieldSpec& field : fields.fields()) names.push_back(field.name);
+    for (const core::FieldSpec& field : fields.fields()) names.emplace_back(field.name);
     given.Set("fields", std::move(names));
   }
   if (!args.columns.empty()) {
