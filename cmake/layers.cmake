@@ -20,7 +20,7 @@ millrace_layer(rewrite  USES ir            TESTS_USE ops)
 millrace_layer(storage  USES lanes frames  THREADS file_entries memory_entries)
 millrace_layer(kernels  USES ir codec      LINKS JPEG::JPEG PNG::PNG webp hwy::hwy re2)
 millrace_layer(ops      USES storage kernels)
-millrace_layer(plugin   USES ops           TESTS_USE exec THREADS plugged_pipelines)
+millrace_layer(plugin   USES ops           TESTS_USE exec)
 millrace_layer(adapters/arrow USES ops      TESTS_USE exec THREADS part_bytes)
 millrace_layer(exec     USES ops rewrite profile
     THREADS branches engine faulty_files pass_run)
