@@ -51,7 +51,7 @@ base::Hash128 CacheSource::ContentOf(int64_t split) const {
   const SplitLanes lanes = LanesOfSplit(*computed_, split);
   base::Hash128 hash;
   for (int64_t lane = lanes.begin; lane < lanes.end; ++lane) {
-    hash = base::Combine(hash, computed_->lanes.VersionedContentHash(lane));
+    hash = base::Combine(hash, VersionedHash(*computed_, lane));
     for (const lanes::RowRange& rows : computed_->lanes.Content(lane)) {
       hash = base::Combine(hash, static_cast<uint64_t>(rows.split));
     }

@@ -197,6 +197,27 @@ TEST_F(CacheSourceTest, ChangedDataIsComputedAgain) {
   EXPECT_TRUE(core::SameRows(run.rows, Joined(MustRun(Text()))));
 }
 
+// Where a row stands in the pass depends on files that it is not in.
+TEST_F(CacheSourceTest, PlacesBehindChangedDataAreComputedAgain) {
+  const std::string text = base::StrCat(
+      "%0 = read_fixed(paths=[\"", data_ / "*.bin", "\"], record_bytes=2)\n",
+      "%1 = enumerate(%0)\n%2 = cache(%1, path=\"", kept_ / "here", "\")\n");
+  for (const bool repeats : {false, true}) {
+    std::string all = text;
+    if (repeats) {
+      all.replace(all.find("%2 = "), 5, "%2 = repeat(%1, count=2)\n%3 = ");
+      all.replace(all.find("cache(%1"), 8, "cache(%2");
+    }
+    data_.Write("a.bin", std::string(2000, 'a'));
+    data_.Write("b.bin", std::string(2000, 'b'));
+    Engine engine({.threads = 2});
+    RunIn(engine, all);
+    data_.Write("a.bin", std::string(1000, 'a'));
+    const Outcome run = RunIn(engine, all);
+    EXPECT_TRUE(core::SameRows(run.rows, Joined(MustRun(all)))) << repeats;
+  }
+}
+
 TEST_F(CacheSourceTest, AnotherPipelineFindsNothing) {
   Engine engine({.threads = 2});
   RunIn(engine, Text(InFiles()));

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "millrace/base/hash.h"
 #include "millrace/exec/kept_rows.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/lanes/chunks.h"
@@ -58,6 +59,10 @@ SplitLanes LanesOfSplit(const PassPlan& plan, int64_t split);
 
 // How many such splits there are.
 int64_t SplitsOf(const PassPlan& plan);
+
+// Names all that the rows of a lane depend on, besides the pipeline: what it reads,
+// with the versions, and where it stands in the pass for operators that go by that.
+base::Hash128 VersionedHash(const PassPlan& plan, int64_t lane);
 
 // Describes one. What it holds is part of its name, and tells it from all others.
 lanes::Split SplitOf(const PassPlan& plan, const SplitLanes& lanes,
