@@ -173,6 +173,8 @@ TEST_F(CacheSourceTest, DrawsBeforeItAreThoseOfEveryPassDrawsBehindAreNot) {
       "%1 = map(%0, function={before: uniform(0.0, 1.0)})\n"
       "%2 = cache(%1)\n"
       "%3 = map(%2, function={before: .before, behind: uniform(0.0, 1.0)})\n";
+  EXPECT_EQ(Values<double>(Joined(MustRun(text, {.epoch = 1})), "before"),
+            Values<double>(Joined(MustRun(text, {.epoch = 2})), "before"));
   Engine engine({.threads = 2});
   for (const bool kept : {false, true}) {
     const core::Block first = RunIn(engine, text, {.epoch = 1}).rows;
@@ -276,6 +278,8 @@ TEST_F(CacheSourceTest, GoesOnFromAnyStateKeptOrNot) {
       state = iterator->state();
     }
     EXPECT_TRUE(core::SameRows(Joined(std::move(blocks)), plain)) << warm;
+    // Nobody has kept the rest of a part for the whole of it.
+    EXPECT_TRUE(core::SameRows(RunIn(engine, text).rows, plain)) << warm;
   }
 }
 
