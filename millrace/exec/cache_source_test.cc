@@ -256,30 +256,36 @@ TEST_F(CacheSourceTest, PartsWithRowsLeftOutAreComputedAndCountedAgain) {
   EXPECT_EQ(second.facts.first_left_out, first.facts.first_left_out);
 }
 
-TEST_F(CacheSourceTest, GoesOnFromAnyStateKeptOrNot) {
-  const std::string text =
-      Text("cache(%1)", "%3 = shuffle(%2, window=40)\n%4 = ragged_batch(%3, size=7)\n");
-  const core::Block plain = Joined(MustRun(text));
-  for (const bool warm : {false, true}) {
-    Engine engine({.threads = 2});
-    if (warm) RunIn(engine, text);
-    std::vector<core::Block> blocks;
-    std::optional<lanes::State> state;
-    while (true) {  // Each engine gives a few batches; the next goes on.
-      const auto iterator =
-          *engine.Open(AsWritten(text), ops::DefaultLibrary(), {}, state);
-      bool ended = false;
-      for (int i = 0; i < 97 && !ended; ++i) {
-        std::optional<core::Block> block = *iterator->Next();
-        ended = !block.has_value();
-        if (!ended) blocks.push_back(*std::move(block));
-      }
-      if (ended) break;
-      state = iterator->state();
+// Runs a pass as many short ones, each going on from the state of the one before.
+core::Block RunInPieces(Engine& engine, const std::string& text) {
+  std::vector<core::Block> blocks;
+  std::optional<lanes::State> state;
+  while (true) {
+    const auto iterator =
+        *engine.Open(AsWritten(text), ops::DefaultLibrary(), {}, state);
+    for (int i = 0; i < 97; ++i) {
+      std::optional<core::Block> block = *iterator->Next();
+      if (!block) return Joined(std::move(blocks));
+      blocks.push_back(*std::move(block));
     }
-    EXPECT_TRUE(core::SameRows(Joined(std::move(blocks)), plain)) << warm;
-    // Nobody has kept the rest of a part for the whole of it.
-    EXPECT_TRUE(core::SameRows(RunIn(engine, text).rows, plain)) << warm;
+    state = iterator->state();
+  }
+}
+
+TEST_F(CacheSourceTest, GoesOnFromAnyStateKeptOrNot) {
+  for (const std::string& text :
+       {Text("cache(%1)",
+             "%3 = shuffle(%2, window=40)\n%4 = ragged_batch(%3, size=7)\n"),
+        std::string("%0 = range(stop=9000)\n%1 = cache(%0)\n"
+                    "%2 = batch(%1, size=7)\n")}) {
+    const core::Block plain = Joined(MustRun(text));
+    for (const bool warm : {false, true}) {
+      Engine engine({.threads = 2});
+      if (warm) RunIn(engine, text);
+      EXPECT_TRUE(core::SameRows(RunInPieces(engine, text), plain)) << warm << text;
+      // Nobody has kept the rest of a part for the whole of it.
+      EXPECT_TRUE(core::SameRows(RunIn(engine, text).rows, plain)) << warm << text;
+    }
   }
 }
 
