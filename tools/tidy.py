@@ -31,6 +31,7 @@ TESTS_PER_SOURCE_MIN = 0.88
 LIBRARIES = {
     "CLI/": "cli",
     "arrow/": "adapters/arrow_module",
+    "boost/": "api",
     "dlfcn.h": "base",
     "hwy/": "kernels/image",
     "immintrin.h": "codec",  # The instructions of x86 processors.

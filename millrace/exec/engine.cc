@@ -40,6 +40,9 @@ namespace millrace::exec {
 
 namespace {
 
+// How long an interrupt may go unnoticed.
+constexpr absl::Duration kInterruptPeriod = absl::Milliseconds(50);
+
 constexpr int64_t kRowBytesLeast = int64_t{16} << 20;  // Allowed with any budget.
 
 // Whether what comes out are batches, made by it or by passes nested in it.
@@ -286,17 +289,30 @@ profile::PassFacts Iterator::Facts() const {
   return facts;
 }
 
+bool Iterator::WaitReady() {
+  const absl::Time deadline =
+      interrupt_ ? engine_.options_.clock.Now() + kInterruptPeriod
+                 : absl::InfiniteFuture();
+  const base::MutexLock lock(&engine_.mutex_);
+  while (!cancelled_ && !pass_.ready()) {
+    // Looking for work may have shown that there is none left, ever.
+    const bool helped = engine_.Help(pass_);
+    if (interrupt_ && helped && engine_.options_.clock.Now() > deadline) return false;
+    if (helped || pass_.ready()) continue;
+    if (!pass_.changed().WaitUntil(&engine_.mutex_, deadline)) return false;
+  }
+  return true;
+}
+
 absl::Status Iterator::Refill() {
   const absl::Duration begin = engine_.options_.clock.Monotonic();
   const absl::Cleanup count = [&] {
     facts_.waited += engine_.options_.clock.Monotonic() - begin;
   };
-  const base::MutexLock lock(&engine_.mutex_);
-  while (!cancelled_ && !pass_.ready()) {
-    // Looking for work may have shown that there is none left, ever.
-    if (engine_.Help(pass_) || pass_.ready()) continue;
-    pass_.changed().WaitUntil(&engine_.mutex_, absl::InfiniteFuture());
+  while (!WaitReady()) {  // Asked without the lock: the answer may take one of its own.
+    if (interrupt_()) return absl::AbortedError("interrupted");
   }
+  const base::MutexLock lock(&engine_.mutex_);
   if (cancelled_) return absl::CancelledError("the pass was cancelled");
   PassRun::Ready ready = pass_.TakeReady();
   turn_ = ready.turn;

@@ -14,10 +14,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -122,6 +124,12 @@ class Iterator {
   // Ends the pass at once, also a Next that waits.
   void Cancel();
 
+  // Has a function asked, now and then, while Next waits: where it says true, Next gives
+  // Aborted, and can be called again.
+  void SetInterrupt(std::function<bool()> interrupt) {
+    interrupt_ = std::move(interrupt);
+  }
+
   // The state after what Next has given: opening with it goes on from there.
   lanes::State state() const;
 
@@ -153,6 +161,9 @@ class Iterator {
   // Counts a block that is given.
   void Count(const core::Block& block);
 
+  // Waits until something is ready; false where it is time to ask for interrupts.
+  bool WaitReady();
+
   // Brings over what is ready. Waits for something; nothing where the pass is over.
   absl::Status Refill();
 
@@ -169,6 +180,7 @@ class Iterator {
   int64_t turn_ = 0;        // Of the lane whose blocks these are.
   Positions positions_;     // Of what was given, by turn.
   bool ended_ = false;      // Next has said so.
+  std::function<bool()> interrupt_;
   bool cancelled_ = false;  // Guarded by the engine's lock, as is the pass.
   PassRun pass_;
 };

@@ -181,6 +181,21 @@ TEST(EngineTest, CanBeLeftAtAnyMoment) {
   EXPECT_EQ(engine.memory().used_bytes, 0);
 }
 
+TEST(EngineTest, AnInterruptEndsAWaitButNotThePass) {
+  Engine engine({.threads = 2});
+  const auto iterator = MustOpen(engine, R"(
+%0 = range(stop=1000000000000)
+%1 = filter(%0, predicate={.value == 5 || .value < 0})
+)");
+  EXPECT_TRUE((*iterator->Next()).has_value());
+  int asked = 0;
+  iterator->SetInterrupt([&] { return ++asked % 2 == 0; });
+  for (const int times : {2, 4}) {
+    EXPECT_EQ(iterator->Next().status().code(), absl::StatusCode::kAborted);
+    EXPECT_EQ(asked, times);
+  }
+}
+
 TEST(EngineTest, CancelEndsAPassFromOutside) {
   Engine engine({.threads = 2});
   const auto iterator = MustOpen(engine, kPlain);

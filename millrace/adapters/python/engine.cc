@@ -1,0 +1,82 @@
+#include "millrace/adapters/python/engine.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "millrace/adapters/python/convert.h"
+#include "millrace/adapters/python/hand_over.h"
+#include "millrace/adapters/python/pipeline.h"
+#include "millrace/api/facts.h"
+#include "millrace/api/state.h"
+#include "millrace/core/block.h"
+#include "millrace/exec/engine.h"
+#include "millrace/exec/machine.h"
+#include "millrace/exec/pass_plan.h"
+#include "millrace/lanes/state.h"
+#include "millrace/profile/table.h"
+#include "millrace/rewrite/rewrite.h"
+
+namespace millrace::python {
+
+int AvailableThreads() { return exec::AvailableThreads(); }
+
+int64_t AvailableMemoryBytes() { return exec::AvailableMemoryBytes(); }
+
+Engine::Engine(const EngineSettings& settings)
+    : inner_(std::make_shared<exec::Engine>(
+          exec::EngineOptions{.threads = settings.threads,
+                              .memory_bytes = settings.memory_bytes,
+                              .cache_bytes = settings.cache_bytes})) {}
+
+std::unique_ptr<Iterator> Engine::Open(const Pipeline& pipeline,
+                                       const PassSettings& settings) const {
+  exec::PassOptions options = {
+      .seed = settings.seed,
+      .epoch = settings.epoch,
+      .order = settings.any_order ? exec::Delivery::kAny : exec::Delivery::kLogical};
+  std::optional<lanes::State> state;
+  if (settings.state) {
+    state = Checked(api::StateFromJson(*settings.state));
+    options.cuts = state->cuts;
+  }
+  const rewrite::Rewritten rewritten =
+      Checked(rewrite::Rewrite(pipeline.inner(), Catalog()));
+  return std::make_unique<Iterator>(
+      inner_, Checked(inner_->Open(rewritten, Library(), options, state)));
+}
+
+int64_t Engine::UsedBytes() const { return inner_->memory().used_bytes; }
+
+int64_t Engine::PeakBytes() const { return inner_->memory().peak_bytes; }
+
+Iterator::Iterator(std::shared_ptr<exec::Engine> engine,
+                   std::unique_ptr<exec::Iterator> inner)
+    : engine_(std::move(engine)), inner_(std::move(inner)) {}
+
+Iterator::~Iterator() = default;
+
+std::optional<Rows> Iterator::Next() {
+  std::optional<core::Block> block = Checked(inner_->Next());
+  if (!block) return std::nullopt;
+  return Checked(HandOver(*std::exchange(block, std::nullopt)));
+}
+
+void Iterator::Cancel() { inner_->Cancel(); }
+
+void Iterator::SetInterrupt(std::function<bool()> interrupt) {
+  inner_->SetInterrupt(std::move(interrupt));
+}
+
+std::string Iterator::State() const { return api::StateToJson(inner_->state()); }
+
+std::string Iterator::Facts() const { return api::FactsToJson(inner_->Facts()); }
+
+std::string Iterator::Report() const { return profile::ToTable(inner_->Facts()); }
+
+int64_t Iterator::Lanes() const { return inner_->plan().lanes.size(); }
+
+}  // namespace millrace::python

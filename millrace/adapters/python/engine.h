@@ -1,0 +1,90 @@
+// Engines and passes as Python uses them. Every call that may wait is meant to be made
+// without Python's lock. What is wrong is thrown as Error.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/adapters/python/pipeline.h"
+#include "millrace/adapters/python/plain.h"
+
+namespace millrace::exec {
+class Engine;
+class Iterator;
+}  // namespace millrace::exec
+
+namespace millrace::python {
+
+// Threads, and bytes of memory, that this process may use by affinity and control group.
+int AvailableThreads();
+int64_t AvailableMemoryBytes();
+
+struct EngineSettings {
+  int threads = 1;
+  int64_t memory_bytes = 0;
+  int64_t cache_bytes = 0;
+};
+
+struct PassSettings {
+  uint64_t seed = 0;
+  uint64_t epoch = 0;
+  bool any_order = false;  // Else the logical one.
+  std::optional<std::string> state = {};  // To go on from, as Iterator::State gives it.
+};
+
+// Some rows, by column.
+struct Rows {
+  int64_t count = 0;
+  std::vector<FieldColumn> columns = {};
+  int64_t copied_bytes = 0;  // Because somebody else has the memory they were in.
+};
+
+class Iterator;
+
+// Threads and memory, shared by the passes in it. From any thread.
+class Engine {
+ public:
+  explicit Engine(const EngineSettings& settings);
+
+  std::unique_ptr<Iterator> Open(const Pipeline& pipeline,
+                                 const PassSettings& settings) const;
+
+  int64_t UsedBytes() const;
+  int64_t PeakBytes() const;
+
+ private:
+  std::shared_ptr<exec::Engine> inner_;
+};
+
+// One pass. One thread uses it, but Cancel may come from any.
+class Iterator {
+ public:
+  Iterator(std::shared_ptr<exec::Engine> engine,
+           std::unique_ptr<exec::Iterator> inner);
+  ~Iterator();
+
+  // Gives the next block's rows; nothing at the end. Arrays are the caller's to write
+  // to: the engine's own memory where nobody else has it, else a copy.
+  std::optional<Rows> Next();
+
+  void Cancel();
+
+  // Has a function asked, now and then, while Next waits: where it says true, Next
+  // throws.
+  void SetInterrupt(std::function<bool()> interrupt);
+
+  std::string State() const;  // JSON.
+  std::string Facts() const;  // JSON.
+  std::string Report() const;  // For people: a table, the bottleneck, the remedy.
+  int64_t Lanes() const;
+
+ private:
+  std::shared_ptr<exec::Engine> engine_;
+  std::unique_ptr<exec::Iterator> inner_;
+};
+
+}  // namespace millrace::python

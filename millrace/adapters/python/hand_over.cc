@@ -1,0 +1,170 @@
+#include "millrace/adapters/python/hand_over.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+#include "millrace/adapters/python/engine.h"
+#include "millrace/adapters/python/plain.h"
+#include "millrace/base/status.h"
+#include "millrace/core/block.h"
+#include "millrace/core/buffer.h"
+#include "millrace/core/column.h"
+#include "millrace/core/dtype.h"
+#include "millrace/core/pool.h"
+#include "millrace/core/shape.h"
+#include "millrace/core/tensor.h"
+
+namespace millrace::python {
+namespace {
+
+std::vector<int64_t> SizesOf(const core::Shape& shape) {
+  return {shape.sizes().begin(), shape.sizes().end()};
+}
+
+class HandingOver {
+ public:
+  absl::StatusOr<Rows> Give(core::Block block) {
+    Rows rows = {.count = block.rows()};
+    std::vector<core::Column> columns = block.columns();
+    block = {};  // From here on, what others hold is what counts.
+    CountOwn(columns);
+    for (core::Column& column : columns) {
+      rows.columns.push_back(TRY(Convert(std::move(column))));
+    }
+    rows.copied_bytes = copied_bytes_;
+    return rows;
+  }
+
+ private:
+  // Counts the handles that the columns themselves have of each piece of memory.
+  void CountOwn(const std::vector<core::Column>& columns) {
+    for (const core::Column& column : columns) {
+      if (column.IsDense()) ++own_[column.values().storage().get()];
+    }
+  }
+
+  absl::StatusOr<FieldColumn> Convert(core::Column column) {
+    if (column.IsDense()) {
+      std::vector<int64_t> shape = {column.rows()};
+      for (const core::Level& level : column.levels()) shape.push_back(level.size);
+      core::Buffer values = column.values();
+      const core::DType dtype = column.dtype();
+      column = {};
+      return TRY(GiveNumbers(dtype, std::move(shape), std::move(values)));
+    }
+    std::vector<FieldValue> values;
+    for (int64_t row = 0; row < column.rows(); ++row) {
+      values.push_back(TRY(ConvertRow(column, row)));
+    }
+    return values;
+  }
+
+  absl::StatusOr<FieldValue> ConvertRow(const core::Column& column, int64_t row) {
+    const absl::StatusOr<core::Tensor> tensor = column.Row(row);
+    if (!tensor.ok()) return GiveRagged(column.Slice(row, 1));
+    if (core::IsVariable(tensor->dtype())) return GiveTexts(*tensor);
+    return TRY(CopyNumbers(tensor->dtype(), SizesOf(tensor->shape()), tensor->values()));
+  }
+
+  // Whether nobody but the columns has the memory, and of these only one.
+  bool IsOwn(const core::Buffer& values) const {
+    const auto own = own_.find(values.storage().get());
+    return values.storage() != nullptr && own != own_.end() && own->second == 1 &&
+           values.storage().use_count() == 1;
+  }
+
+  absl::StatusOr<Array> GiveNumbers(core::DType dtype, std::vector<int64_t> shape,
+                                    core::Buffer values) {
+    if (!IsOwn(values)) return CopyNumbers(dtype, std::move(shape), values);
+    const auto owner = std::make_shared<core::Buffer>(std::move(values));
+    return Array{.dtype = std::string(core::Name(dtype)),
+                 .shape = std::move(shape),
+                 .data = owner->mutable_data(),
+                 .owner = owner};
+  }
+
+  absl::StatusOr<Array> CopyNumbers(core::DType dtype, std::vector<int64_t> shape,
+                                    const core::Buffer& values) {
+    copied_bytes_ += values.size();
+    const auto owner = std::make_shared<core::Buffer>(
+        TRY(core::CopyBytes(values.data(), values.size(), core::HeapPool())));
+    return Array{.dtype = std::string(core::Name(dtype)),
+                 .shape = std::move(shape),
+                 .data = owner->mutable_data(),
+                 .owner = owner};
+  }
+
+  static Texts GiveTexts(const core::Tensor& tensor) {
+    const auto owner = std::make_shared<const core::Tensor>(tensor);
+    Texts texts = {.is_string = tensor.dtype() == core::DType::kString,
+                   .shape = SizesOf(tensor.shape()),
+                   .owner = owner};
+    texts.texts.reserve(tensor.count());
+    for (int64_t i = 0; i < tensor.count(); ++i) {
+      texts.texts.push_back(owner->TextAt(i));
+    }
+    return texts;
+  }
+
+  // One row whose parts differ in size: its values one after another, and offsets.
+  absl::StatusOr<FieldValue> GiveRagged(core::Column row) {
+    Ragged ragged;
+    while (row.HasLeadingAxis()) {
+      ragged.axes.push_back(TRY(AxisOf(row)));
+      row = row.Unstack();
+    }
+    const core::Tensor values = TRY(Flat(row));
+    if (core::IsVariable(values.dtype())) {
+      ragged.values = GiveTexts(values);
+    } else {
+      ragged.values =
+          TRY(CopyNumbers(values.dtype(), SizesOf(values.shape()), values.values()));
+    }
+    return FieldValue(std::move(ragged));
+  }
+
+  absl::StatusOr<std::variant<int64_t, Array>> AxisOf(const core::Column& column) {
+    const int64_t rows = column.rows();
+    core::Buffer ends = TRY(core::HeapPool().AllocateFor<int64_t>(rows + 1));
+    const absl::Span<int64_t> places = ends.MutableAs<int64_t>();
+    places[0] = 0;
+    bool same = rows > 0;
+    for (int64_t i = 0; i < rows; ++i) {
+      places[i + 1] = places[i] + column.LeadingSize(i);
+      same = same && column.LeadingSize(i) == column.LeadingSize(0);
+    }
+    if (same) return std::variant<int64_t, Array>(column.LeadingSize(0));
+    const auto owner = std::make_shared<core::Buffer>(std::move(ends));
+    return Array{.dtype = "int64",
+                 .shape = {rows + 1},
+                 .data = owner->mutable_data(),
+                 .owner = owner};
+  }
+
+  // Scalars and texts, one after another, as one tensor.
+  static absl::StatusOr<core::Tensor> Flat(const core::Column& column) {
+    return column.Stack(column.rows()).Row(0);
+  }
+
+  absl::flat_hash_map<const core::Storage*, int64_t> own_;
+  int64_t copied_bytes_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<Rows> HandOver(core::Block block) {
+  return HandingOver().Give(std::move(block));
+}
+
+}  // namespace millrace::python

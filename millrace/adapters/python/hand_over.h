@@ -1,0 +1,15 @@
+// Makes a block's columns what Python can own: arrays over the engine's memory where
+// nobody else has it, so that whoever gets them may write there, and copies elsewhere.
+#pragma once
+
+#include "absl/status/statusor.h"
+
+#include "millrace/adapters/python/engine.h"
+#include "millrace/core/block.h"
+
+namespace millrace::python {
+
+// Requires: the caller keeps no other handle to the block.
+absl::StatusOr<Rows> HandOver(core::Block block);
+
+}  // namespace millrace::python

@@ -1,0 +1,233 @@
+#include "millrace/api/state.h"
+
+#include <boost/describe.hpp>
+
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_format.h"
+
+#include "millrace/api/json.h"
+#include "millrace/base/bytes.h"
+#include "millrace/base/hash.h"
+#include "millrace/base/sha256.h"
+#include "millrace/base/status.h"
+#include "millrace/base/text.h"
+#include "millrace/lanes/cursor.h"
+#include "millrace/lanes/cutting.h"
+#include "millrace/lanes/lane_set.h"
+#include "millrace/lanes/state.h"
+
+namespace millrace::api {
+namespace {
+
+constexpr int64_t kVersion = 1;
+
+struct CutMessage {
+  bool counted = true;
+  bool shuffled = false;
+  bool permuted = false;
+  bool by_chunk = false;
+  int64_t chunk_rows = 1;
+  int64_t chunk_bytes = 0;
+  int64_t lane_rows = 1;
+  bool exact_ends = false;
+  int64_t lane_bytes = 0;
+};
+
+BOOST_DESCRIBE_STRUCT(CutMessage, (),
+                      (counted, shuffled, permuted, by_chunk, chunk_rows, chunk_bytes,
+                       lane_rows, exact_ends, lane_bytes))
+
+struct CursorMessage {
+  int64_t lane = 0;
+  int64_t rows = 0;
+  std::string digest;
+};
+
+BOOST_DESCRIBE_STRUCT(CursorMessage, (), (lane, rows, digest))
+
+struct CarryMessage {
+  int64_t track = 0;
+  CursorMessage from;
+};
+
+BOOST_DESCRIBE_STRUCT(CarryMessage, (), (track, from))
+
+// Lanes as ranges: begin, end, begin, end.
+using Spans = std::vector<int64_t>;
+
+struct StateMessage {
+  int64_t version = kVersion;
+  int64_t pass = 0;
+  uint64_t epoch = 0;
+  uint64_t seed = 0;
+  std::string row_fingerprint;
+  std::string manifest_hash;
+  std::vector<CutMessage> cuts = {};
+  int64_t lanes = 0;
+  std::string order = "logical";
+  int64_t tracks = 1;
+  int64_t turn = 0;
+  std::vector<int64_t> dealt_first;
+  Spans dealt;
+  Spans finished;
+  std::vector<CursorMessage> cursors = {};
+  std::vector<CarryMessage> carry = {};
+};
+
+BOOST_DESCRIBE_STRUCT(StateMessage, (),
+                      (version, pass, epoch, seed, row_fingerprint, manifest_hash, cuts,
+                       lanes, order, tracks, turn, dealt_first, dealt, finished,
+                       cursors, carry))
+
+CutMessage MessageOf(const lanes::CutRecord& cut) {
+  return {.counted = cut.counted,
+          .shuffled = cut.shuffled,
+          .permuted = cut.permuted,
+          .by_chunk = cut.by_chunk,
+          .chunk_rows = cut.chunk.rows,
+          .chunk_bytes = cut.chunk.bytes.count(),
+          .lane_rows = cut.lane_rows,
+          .exact_ends = cut.exact_ends,
+          .lane_bytes = cut.lane_bytes.count()};
+}
+
+lanes::CutRecord CutOf(const CutMessage& from) {
+  return {.counted = from.counted,
+          .shuffled = from.shuffled,
+          .permuted = from.permuted,
+          .by_chunk = from.by_chunk,
+          .chunk = {.rows = from.chunk_rows, .bytes = base::Bytes(from.chunk_bytes)},
+          .lane_rows = from.lane_rows,
+          .exact_ends = from.exact_ends,
+          .lane_bytes = base::Bytes(from.lane_bytes)};
+}
+
+CursorMessage MessageOf(const lanes::Cursor& cursor) {
+  const base::Hash128& digest = cursor.digest.value();
+  return {.lane = cursor.lane,
+          .rows = cursor.rows,
+          .digest = digest == base::Hash128{}
+                        ? ""
+                        : absl::StrFormat("%016x%016x", digest.hi, digest.lo)};
+}
+
+absl::StatusOr<base::Hash128> ParseDigest(std::string_view text) {
+  base::Hash128 hash;
+  if (text.empty()) return hash;
+  const auto read = [&](size_t begin, uint64_t& part) {
+    const char* const end = text.data() + begin + 16;
+    const auto [stop, error] = std::from_chars(text.data() + begin, end, part, 16);
+    return error == std::errc() && stop == end;
+  };
+  if (text.size() != 32 || !read(0, hash.hi) || !read(16, hash.lo)) {
+    return absl::InvalidArgumentError(
+        base::StrCat("a digest has 32 hexadecimal digits, not \"", text, "\""));
+  }
+  return hash;
+}
+
+absl::StatusOr<lanes::Cursor> CursorOf(const CursorMessage& from) {
+  return lanes::Cursor{.lane = from.lane,
+                       .rows = from.rows,
+                       .digest = lanes::Digest(TRY(ParseDigest(from.digest)))};
+}
+
+Spans SpansOf(const lanes::LaneSet& set) {
+  Spans spans;
+  spans.reserve(2 * set.spans().size());
+  for (const lanes::LaneSpan& span : set.spans()) {
+    spans.push_back(span.begin);
+    spans.push_back(span.end);
+  }
+  return spans;
+}
+
+absl::StatusOr<lanes::LaneSet> SetOf(const Spans& spans) {
+  lanes::LaneSet set;
+  if (spans.size() % 2 != 0) {
+    return absl::InvalidArgumentError("a range of lanes has no end");
+  }
+  for (size_t i = 0; i < spans.size(); i += 2) {
+    const bool rises = spans[i] < spans[i + 1] && (i == 0 || spans[i - 1] < spans[i]);
+    if (spans[i] < 0 || !rises) {
+      return absl::InvalidArgumentError("ranges of lanes must rise, from 0 on");
+    }
+    set.Add(spans[i], spans[i + 1]);
+  }
+  return set;
+}
+
+// What needs no reading of its own.
+lanes::State PlainPartOf(const StateMessage& from) {
+  lanes::State state;
+  state.pass = from.pass;
+  state.epoch = from.epoch;
+  state.seed = from.seed;
+  state.lanes = from.lanes;
+  state.turn = from.turn;
+  state.order.tracks = from.tracks;
+  state.deal.first = from.dealt_first;
+  for (const CutMessage& cut : from.cuts) state.cuts.push_back(CutOf(cut));
+  return state;
+}
+
+}  // namespace
+
+std::string StateToJson(const lanes::State& state) {
+  StateMessage message = {
+      .pass = state.pass,
+      .epoch = state.epoch,
+      .seed = state.seed,
+      .row_fingerprint = base::ToHex(state.row_fingerprint),
+      .manifest_hash = base::ToHex(state.manifest_hash),
+      .lanes = state.lanes,
+      .order = state.order.kind == lanes::OrderKind::kFixed ? "fixed" : "logical",
+      .tracks = state.order.tracks,
+      .turn = state.turn,
+      .dealt_first = state.deal.first,
+      .dealt = SpansOf(state.deal.others),
+      .finished = SpansOf(state.finished)};
+  for (const lanes::CutRecord& cut : state.cuts) message.cuts.push_back(MessageOf(cut));
+  for (const lanes::Cursor& cursor : state.cursors) {
+    message.cursors.push_back(MessageOf(cursor));
+  }
+  for (const lanes::CarryPiece& piece : state.carry) {
+    message.carry.push_back({.track = piece.track, .from = MessageOf(piece.from)});
+  }
+  return ToJson(message);
+}
+
+absl::StatusOr<lanes::State> StateFromJson(std::string_view text) {
+  const auto message = TRY(FromJson<StateMessage>(text));
+  if (message.version > kVersion) {
+    return absl::InvalidArgumentError(
+        base::StrCat("the state has version ", message.version,
+                     ": a newer Millrace wrote it; this one reads up to ", kVersion));
+  }
+  if (message.order != "logical" && message.order != "fixed") {
+    return absl::InvalidArgumentError(
+        base::StrCat("order must be logical or fixed, not ", message.order));
+  }
+  lanes::State state = PlainPartOf(message);
+  if (message.order == "fixed") state.order.kind = lanes::OrderKind::kFixed;
+  state.row_fingerprint = TRY(base::ParseSha256(message.row_fingerprint));
+  state.manifest_hash = TRY(base::ParseSha256(message.manifest_hash));
+  state.deal.others = TRY(SetOf(message.dealt));
+  state.finished = TRY(SetOf(message.finished));
+  for (const CursorMessage& cursor : message.cursors) {
+    state.cursors.push_back(TRY(CursorOf(cursor)));
+  }
+  for (const CarryMessage& piece : message.carry) {
+    state.carry.push_back({.track = piece.track, .from = TRY(CursorOf(piece.from))});
+  }
+  return state;
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,20 @@
+// The state of a pass as JSON: what checkpoints hold, and what goes to a service. Its
+// form is docs/formats/state.md.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+#include "millrace/lanes/state.h"
+
+namespace millrace::api {
+
+std::string StateToJson(const lanes::State& state);
+
+// Reads what StateToJson wrote, also an older version's. What it says is not yet
+// believed: lanes::GetRest and lanes::Fits check it.
+absl::StatusOr<lanes::State> StateFromJson(std::string_view text);
+
+}  // namespace millrace::api

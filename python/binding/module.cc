@@ -1,0 +1,207 @@
+// The extension module millrace._core: classes and functions as _core.pyi has them.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/adapters/python/eager.h"
+#include "millrace/adapters/python/engine.h"
+#include "millrace/adapters/python/pipeline.h"
+#include "millrace/adapters/python/plain.h"
+#include "objects.h"
+
+namespace millrace::binding {
+namespace {
+
+namespace nb = nanobind;
+
+using WithoutLock = nb::call_guard<nb::gil_scoped_release>;
+
+// Raises an error as the class that millrace.errors has for its code.
+void Raise(const python::Error& error) {
+  const nb::object make = nb::module_::import_("millrace.errors").attr("make");
+  const nb::object raised = make(error.code(), error.what());
+  PyErr_SetObject(raised.type().ptr(), raised.ptr());
+}
+
+nb::list FromFields(const std::vector<python::FieldType>& fields) {
+  nb::list list;
+  for (const python::FieldType& field : fields) {
+    list.append(nb::make_tuple(field.name, field.dtype, FromAxes(field.shape)));
+  }
+  return list;
+}
+
+// A signal that came while the engine was at work, Ctrl-C above all.
+bool IsInterrupted() {
+  const nb::gil_scoped_acquire lock;
+  return PyErr_CheckSignals() != 0;
+}
+
+// Gives (rows, columns, bytes copied), or None at the end.
+nb::object Next(python::Iterator& iterator) {
+  std::optional<python::Rows> rows;
+  try {
+    const nb::gil_scoped_release without_lock;
+    rows = iterator.Next();
+  } catch (const python::Error&) {
+    if (PyErr_Occurred() != nullptr) throw nb::python_error();
+    throw;
+  }
+  if (!rows) return nb::none();
+  nb::list columns;
+  for (const python::FieldColumn& column : rows->columns) {
+    columns.append(FromColumn(column));
+  }
+  return nb::make_tuple(rows->count, columns, rows->copied_bytes);
+}
+
+std::unique_ptr<python::Iterator> Open(const python::Engine& engine,
+                                       const python::Pipeline& pipeline, uint64_t seed,
+                                       uint64_t epoch, bool any_order,
+                                       std::optional<std::string> state) {
+  const nb::gil_scoped_release without_lock;
+  auto iterator = engine.Open(pipeline, {.seed = seed,
+                                         .epoch = epoch,
+                                         .any_order = any_order,
+                                         .state = std::move(state)});
+  iterator->SetInterrupt(IsInterrupted);
+  return iterator;
+}
+
+nb::object Evaluate(const std::string& kernel, const nb::list& operands,
+                    const nb::dict& arguments,
+                    const std::optional<std::vector<uint64_t>>& draw) {
+  std::vector<python::Plain> values;
+  for (const nb::handle operand : operands) values.push_back(ToPlain(operand));
+  std::optional<python::Draw> key;
+  if (draw && draw->size() == 5) {
+    const std::vector<uint64_t>& parts = *draw;
+    key = python::Draw{.seed = parts[0],
+                       .epoch = parts[1],
+                       .call_number = static_cast<int64_t>(parts[2]),
+                       .row_high = parts[3],
+                       .row_low = parts[4]};
+  }
+  return FromValue(python::Evaluate(kernel, values, ToArguments(arguments), key));
+}
+
+void AddPipelines(nb::module_& module) {
+  nb::class_<python::Attachment>(module, "Attachment")
+      .def("__init__",
+           [](python::Attachment* self, const nb::bytes& content) {
+             new (self) python::Attachment(std::string(content.c_str(), content.size()));
+           })
+      .def_static("of", [](nb::handle value) {
+        return python::Attachment::Of(ToPlain(value));
+      })
+      .def_prop_ro("content",
+                   [](const python::Attachment& self) {
+                     return nb::bytes(self.content().data(), self.content().size());
+                   })
+      .def_prop_ro("hash", &python::Attachment::Hash);
+  nb::class_<python::Function>(module, "Function")
+      .def_prop_ro("text", &python::Function::Text);
+  nb::class_<python::Pipeline>(module, "Pipeline")
+      .def_static("make",
+                  [](const std::string& name, const nb::dict& arguments,
+                     const std::vector<python::Pipeline>& inputs) {
+                    const python::NamedArguments given = ToArguments(arguments);
+                    const nb::gil_scoped_release without_lock;
+                    return python::Pipeline::Make(name, given, inputs);
+                  })
+      .def_static("parse", &python::Pipeline::Parse)
+      .def_prop_ro("operator", &python::Pipeline::Operator)
+      .def_prop_ro("inputs", &python::Pipeline::Inputs)
+      .def_prop_ro("text", &python::Pipeline::Text)
+      .def_prop_ro("shown", &python::Pipeline::Shown)
+      .def_prop_ro("attachments", &python::Pipeline::Attachments)
+      .def_prop_ro("fields",
+                   [](const python::Pipeline& self) { return FromFields(self.Fields()); })
+      .def_prop_ro("rows", &python::Pipeline::Rows)
+      .def_prop_ro("fingerprint", &python::Pipeline::Fingerprint)
+      .def_prop_ro("is_random", &python::Pipeline::IsRandom)
+      .def_prop_ro("batches", &python::Pipeline::Batches)
+      .def("explain", &python::Pipeline::Explain, WithoutLock());
+}
+
+void AddTracer(nb::module_& module) {
+  nb::class_<python::Tracer>(module, "Tracer")
+      .def("__init__",
+           [](python::Tracer* self, const std::string& name, const nb::dict& arguments,
+              const std::vector<python::Pipeline>& inputs) {
+             new (self) python::Tracer(name, ToArguments(arguments), inputs);
+           })
+      .def("fields",
+           [](const python::Tracer& self) { return FromFields(self.Fields()); })
+      .def("field", &python::Tracer::Field)
+      .def("literal",
+           [](python::Tracer& self, nb::handle value, bool weak) {
+             return self.Literal(ToPlain(value), weak);
+           })
+      .def("call",
+           [](python::Tracer& self, const std::string& kernel,
+              const std::vector<int64_t>& operands, const nb::dict& arguments) {
+             return self.Call(kernel, operands, ToArguments(arguments));
+           })
+      .def("type",
+           [](const python::Tracer& self, int64_t term) {
+             const python::FieldType type = self.TypeOf(term);
+             return nb::make_tuple(type.dtype, FromAxes(type.shape), type.weak);
+           })
+      .def("build", &python::Tracer::Build);
+}
+
+void AddEngines(nb::module_& module) {
+  nb::class_<python::Iterator>(module, "Iterator")
+      .def("next", &Next)
+      .def("cancel", &python::Iterator::Cancel, WithoutLock())
+      .def("state", &python::Iterator::State, WithoutLock())
+      .def("facts", &python::Iterator::Facts, WithoutLock())
+      .def("report", &python::Iterator::Report, WithoutLock())
+      .def_prop_ro("lanes", &python::Iterator::Lanes);
+  nb::class_<python::Engine>(module, "Engine")
+      .def("__init__",
+           [](python::Engine* self, int threads, int64_t memory_bytes,
+              int64_t cache_bytes) {
+             new (self) python::Engine({.threads = threads,
+                                        .memory_bytes = memory_bytes,
+                                        .cache_bytes = cache_bytes});
+           })
+      .def("open", &Open, nb::arg("pipeline"), nb::kw_only(), nb::arg("seed"),
+           nb::arg("epoch"), nb::arg("any_order"), nb::arg("state").none())
+      .def_prop_ro("used_bytes", &python::Engine::UsedBytes)
+      .def_prop_ro("peak_bytes", &python::Engine::PeakBytes);
+  module.def("available_threads", &python::AvailableThreads);
+  module.def("available_memory_bytes", &python::AvailableMemoryBytes);
+}
+
+}  // namespace
+
+NB_MODULE(_core, module) {
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const python::Error& error) {
+      Raise(error);
+    }
+  });
+  module.def("catalog", &python::CatalogJson);
+  module.def("evaluate", &Evaluate, nb::arg("kernel"), nb::arg("operands"),
+             nb::arg("arguments"), nb::arg("draw").none());
+  AddPipelines(module);
+  AddTracer(module);
+  AddEngines(module);
+}
+
+}  // namespace millrace::binding

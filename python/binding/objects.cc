@@ -1,0 +1,210 @@
+#include "objects.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "millrace/adapters/python/pipeline.h"
+#include "millrace/adapters/python/plain.h"
+
+namespace millrace::binding {
+namespace {
+
+namespace nb = nanobind;
+using nb::dlpack::dtype_code;
+
+struct NumberType {
+  std::string_view name;
+  dtype_code code;
+  uint8_t bits;
+};
+
+// NumPy has no bfloat16: such numbers go as bits, and Python names them.
+constexpr NumberType kNumberTypes[] = {
+    {"bool", dtype_code::Bool, 8},      {"int8", dtype_code::Int, 8},
+    {"int16", dtype_code::Int, 16},     {"int32", dtype_code::Int, 32},
+    {"int64", dtype_code::Int, 64},     {"uint8", dtype_code::UInt, 8},
+    {"uint16", dtype_code::UInt, 16},   {"uint32", dtype_code::UInt, 32},
+    {"uint64", dtype_code::UInt, 64},   {"float16", dtype_code::Float, 16},
+    {"bfloat16", dtype_code::UInt, 16}, {"float32", dtype_code::Float, 32},
+    {"float64", dtype_code::Float, 64},
+};
+
+nb::dlpack::dtype ToDlpack(std::string_view name) {
+  for (const NumberType& type : kNumberTypes) {
+    if (type.name != name) continue;
+    return {static_cast<uint8_t>(type.code), type.bits, 1};
+  }
+  throw nb::type_error("not a type of numbers");
+}
+
+std::string FromDlpack(nb::dlpack::dtype dtype) {
+  for (const NumberType& type : kNumberTypes) {
+    if (static_cast<uint8_t>(type.code) == dtype.code && type.bits == dtype.bits) {
+      return std::string(type.name);
+    }
+  }
+  throw nb::type_error("arrays of this type are not known: use a type of numbers");
+}
+
+nb::object FromArray(const python::Array& array) {
+  auto* const kept = new std::shared_ptr<const void>(array.owner);
+  const nb::capsule owner(kept, [](void* held) noexcept {
+    delete static_cast<std::shared_ptr<const void>*>(held);
+  });
+  std::vector<size_t> shape(array.shape.begin(), array.shape.end());
+  return nb::ndarray<nb::numpy>(array.data, shape.size(), shape.data(), owner, nullptr,
+                                ToDlpack(array.dtype))
+      .cast();
+}
+
+nb::object FromText(std::string_view text, bool is_string) {
+  if (is_string) return nb::str(text.data(), text.size());
+  return nb::bytes(text.data(), text.size());
+}
+
+// A list of lists, as deep as there are axes.
+nb::object FromTexts(const python::Texts& texts, size_t axis, size_t& next) {
+  if (axis == texts.shape.size()) return FromText(texts.texts[next++], texts.is_string);
+  nb::list list;
+  for (int64_t i = 0; i < texts.shape[axis]; ++i) {
+    list.append(FromTexts(texts, axis + 1, next));
+  }
+  return list;
+}
+
+nb::object FromTexts(const python::Texts& texts) {
+  size_t next = 0;
+  return FromTexts(texts, 0, next);
+}
+
+nb::object FromRagged(const python::Ragged& ragged) {
+  nb::list axes;
+  for (const std::variant<int64_t, python::Array>& axis : ragged.axes) {
+    if (const auto* size = std::get_if<int64_t>(&axis)) {
+      axes.append(nb::int_(*size));
+    } else {
+      axes.append(FromArray(std::get<python::Array>(axis)));
+    }
+  }
+  const auto* array = std::get_if<python::Array>(&ragged.values);
+  return nb::make_tuple(array != nullptr
+                            ? FromArray(*array)
+                            : FromTexts(std::get<python::Texts>(ragged.values)),
+                        axes);
+}
+
+std::string BytesOf(nb::handle object) {
+  const auto bytes = nb::borrow<nb::bytes>(object);
+  return {bytes.c_str(), bytes.size()};
+}
+
+python::Array ToArray(nb::handle object) {
+  const auto array = nb::cast<nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>>(object);
+  python::Array converted = {.dtype = FromDlpack(array.dtype())};
+  for (size_t i = 0; i < array.ndim(); ++i) {
+    converted.shape.push_back(static_cast<int64_t>(array.shape(i)));
+  }
+  converted.data = const_cast<void*>(array.data());
+  converted.owner = std::make_shared<nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>>(
+      array);
+  return converted;
+}
+
+python::TextList ToTextList(const nb::list& list) {
+  python::TextList texts = {.shape = {static_cast<int64_t>(nb::len(list))}};
+  for (const nb::handle item : list) {
+    if (nb::isinstance<nb::str>(item)) {
+      texts.texts.push_back(nb::cast<std::string>(item));
+    } else if (nb::isinstance<nb::bytes>(item)) {
+      texts.is_string = false;
+      texts.texts.push_back(BytesOf(item));
+    } else {
+      throw nb::type_error("a list must be of texts: make others NumPy arrays");
+    }
+  }
+  return texts;
+}
+
+}  // namespace
+
+python::Argument ToArgument(nb::handle object) {
+  if (object.is_none()) return {};
+  if (nb::isinstance<nb::bool_>(object)) return {nb::cast<bool>(object)};
+  if (nb::isinstance<nb::int_>(object)) return {nb::cast<int64_t>(object)};
+  if (nb::isinstance<nb::float_>(object)) return {nb::cast<double>(object)};
+  if (nb::isinstance<nb::str>(object)) return {nb::cast<std::string>(object)};
+  if (nb::isinstance<python::Attachment>(object)) {
+    return {std::make_shared<const python::Attachment>(
+        nb::cast<python::Attachment>(object))};
+  }
+  if (nb::isinstance<python::Function>(object)) {
+    return {
+        std::make_shared<const python::Function>(nb::cast<python::Function>(object))};
+  }
+  if (nb::isinstance<nb::list>(object) || nb::isinstance<nb::tuple>(object)) {
+    std::vector<python::Argument> items;
+    for (const nb::handle item : nb::borrow<nb::sequence>(object)) {
+      items.push_back(ToArgument(item));
+    }
+    return {std::move(items)};
+  }
+  const nb::object shown = nb::repr(object.type());
+  throw nb::type_error(
+      (std::string("an argument cannot be of ") + nb::cast<std::string>(shown)).c_str());
+}
+
+python::NamedArguments ToArguments(const nb::dict& arguments) {
+  python::NamedArguments converted;
+  for (const auto& [name, value] : arguments) {
+    converted.emplace_back(nb::cast<std::string>(name), ToArgument(value));
+  }
+  return converted;
+}
+
+python::Plain ToPlain(nb::handle object) {
+  if (nb::isinstance<nb::bool_>(object)) return nb::cast<bool>(object);
+  if (nb::isinstance<nb::int_>(object)) return nb::cast<int64_t>(object);
+  if (nb::isinstance<nb::float_>(object)) return nb::cast<double>(object);
+  if (nb::isinstance<nb::str>(object)) return nb::cast<std::string>(object);
+  if (nb::isinstance<nb::bytes>(object)) return python::ByteString{BytesOf(object)};
+  if (nb::isinstance<nb::list>(object)) {
+    return ToTextList(nb::borrow<nb::list>(object));
+  }
+  return ToArray(object);
+}
+
+nb::object FromAxes(const python::Axes& axes) {
+  if (!axes) return nb::none();
+  nb::list sizes;
+  for (const int64_t size : *axes) sizes.append(nb::int_(size));
+  return sizes;
+}
+
+nb::object FromValue(const python::FieldValue& value) {
+  if (const auto* array = std::get_if<python::Array>(&value)) return FromArray(*array);
+  if (const auto* texts = std::get_if<python::Texts>(&value)) return FromTexts(*texts);
+  return FromRagged(std::get<python::Ragged>(value));
+}
+
+nb::object FromColumn(const python::FieldColumn& column) {
+  if (const auto* array = std::get_if<python::Array>(&column)) return FromArray(*array);
+  nb::list rows;
+  for (const python::FieldValue& value :
+       std::get<std::vector<python::FieldValue>>(column)) {
+    rows.append(FromValue(value));
+  }
+  return rows;
+}
+
+}  // namespace millrace::binding

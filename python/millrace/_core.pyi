@@ -1,0 +1,157 @@
+"""What the C++ engine gives to the package; users see the modules above it.
+
+Everything here is made of plain values, so that the package decides how things look:
+types are names ("int64", "uint8", "string", "bytes", …), shapes are lists with -1 for a
+size that is not known, or None where not even the number of axes is. Errors are raised
+as the classes of millrace.errors.
+"""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+# An argument of an operator or kernel: None, bool, int, float, str, a list of these,
+# an Attachment or a list of them, a Function.
+Argument: TypeAlias = Any
+Shape: TypeAlias = list[int] | None
+
+def catalog() -> str:
+    """All operators and kernels, as JSON: millrace._catalog has its form."""
+
+class Attachment:
+    """Bytes that travel beside a pipeline, named by their content."""
+
+    def __init__(self, content: bytes) -> None: ...
+    @staticmethod
+    def of(value: object) -> Attachment:
+        """Makes one of an array of numbers, which is copied, or of a list of texts."""
+    @property
+    def content(self) -> bytes: ...
+    @property
+    def hash(self) -> str: ...
+
+class Function:
+    """A row function as data, for the arguments of operators."""
+
+    @property
+    def text(self) -> str:
+        """As the text form writes it, braces included: `{x: .value * 2}`."""
+
+class Tracer:
+    """Records a row function, term by term; terms are numbers.
+
+    The operator and the arguments given so far say what rows the function sees (of
+    scan and reduce the state too).
+    """
+
+    def __init__(
+        self, operator: str, arguments: dict[str, Argument], inputs: list[Pipeline]
+    ) -> None: ...
+    def fields(self) -> list[tuple[str, str, Shape]]:
+        """The fields that the function may read: name, type, shape."""
+    def field(self, name: str) -> int: ...
+    def literal(self, value: object, weak: bool) -> int:
+        """Adds a constant: bool, int, float, str, bytes, or a NumPy array.
+
+        A weak one gives way to the types it meets; only plain numbers are.
+        """
+    def call(
+        self, kernel: str, operands: list[int], arguments: dict[str, Argument]
+    ) -> int:
+        """Calls a kernel; what does not fit is an error about this call."""
+    def type(self, term: int) -> tuple[str, Shape, bool]:
+        """The type, shape and weakness of a term."""
+    def build(self, results: list[tuple[str, int]]) -> Function:
+        """Gives the function. One result without a name makes one value, no row."""
+
+class Pipeline:
+    """An immutable graph of operators, checked and typed as it is made."""
+
+    @staticmethod
+    def make(
+        operator: str, arguments: dict[str, Argument], inputs: list[Pipeline]
+    ) -> Pipeline: ...
+    @staticmethod
+    def parse(text: str, attachments: list[Attachment]) -> Pipeline: ...
+    @property
+    def operator(self) -> str: ...
+    @property
+    def inputs(self) -> list[Pipeline]: ...
+    @property
+    def text(self) -> str:
+        """The canonical text, which parse reads."""
+    @property
+    def shown(self) -> str:
+        """The text for people: without what is as usual."""
+    @property
+    def attachments(self) -> list[Attachment]: ...
+    @property
+    def fields(self) -> list[tuple[str, str, Shape]]: ...
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, where that is known; -1 where they never end."""
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def is_random(self) -> bool: ...
+    @property
+    def batches(self) -> bool:
+        """Whether its rows are batches: rows that a last operator has grouped."""
+    def explain(self) -> str: ...
+
+def evaluate(
+    kernel: str,
+    operands: list[object],
+    arguments: dict[str, Argument],
+    draw: Sequence[int] | None,
+) -> object:
+    """Calls a kernel on plain values (as Tracer.literal takes them), once.
+
+    A random kernel needs draw: seed, epoch, the number of the call, and the row's
+    identity as two numbers of 64 bits.
+    """
+
+def available_threads() -> int:
+    """Threads that this process may use, by affinity and control group."""
+
+def available_memory_bytes() -> int:
+    """Memory that this process may use, by control group."""
+
+class Engine:
+    """Threads and memory, shared by all iterators over them."""
+
+    def __init__(self, threads: int, memory_bytes: int, cache_bytes: int) -> None: ...
+    def open(
+        self,
+        pipeline: Pipeline,
+        *,
+        seed: int,
+        epoch: int,
+        any_order: bool,
+        state: str | None,
+    ) -> Iterator: ...
+    @property
+    def used_bytes(self) -> int: ...
+    @property
+    def peak_bytes(self) -> int: ...
+
+class Iterator:
+    """One pass. One thread uses it, but cancel may come from any."""
+
+    def next(self) -> tuple[int, list[Any], int] | None:
+        """Gives the next block: how many rows, their columns, and bytes copied.
+
+        A column is one NumPy array with the rows along its first axis, over the
+        engine's memory where nobody else has it, or a list of each row's value: an
+        array, str or bytes, a list of these, or, where parts differ in size, a pair
+        (values, axes), each axis a size or an array of offsets. None at the end. Waits
+        without the interpreter's lock; Ctrl-C ends the wait, not the pass.
+        """
+    def cancel(self) -> None: ...
+    def state(self) -> str:
+        """The state after what next has given, as JSON."""
+    def facts(self) -> str:
+        """What the pass did so far, as JSON."""
+    def report(self) -> str:
+        """The same for people: a table, the bottleneck, and what to do."""
+    @property
+    def lanes(self) -> int: ...

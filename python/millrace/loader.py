@@ -1,0 +1,303 @@
+"""Loaders: a dataset being iterated, with a state that can be saved and loaded.
+
+A loader has one live pass. It owns the epoch and the state; what it gives is the logical
+order of the dataset, so a state goes on exactly where it was taken.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import json
+import logging
+import secrets
+import time
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from millrace import _core
+from millrace.engine import engine
+from millrace.errors import CancelledError, PipelineError
+from millrace.rows import RowMaker
+
+if TYPE_CHECKING:
+    from millrace.dataset import Dataset
+
+log = logging.getLogger("millrace")
+
+_VERSION = 1
+_STATES_KEPT = 8  # So far back the state can be asked for, at least.
+
+
+@dataclasses.dataclass(frozen=True)
+class _Place:
+    """The engine's state after so many rows of the pass were taken."""
+
+    taken: int
+    state: str
+
+
+class _Pass:
+    """One pass: the engine's iterator, and how far the user has come in it."""
+
+    def __init__(self, dataset: Dataset, seed: int, epoch: int, order: str) -> None:
+        self._dataset = dataset
+        self._settings = {
+            "seed": seed,
+            "epoch": epoch,
+            "any_order": order == "any",
+        }
+        self._rows = RowMaker(dataset._pipeline.fields, dataset._structure)
+        self._places: collections.deque[_Place] = collections.deque()
+        self.iterator: _core.Iterator | None = None
+        self.taken = 0  # By the user, rows or batches.
+        self.copied_bytes = 0
+        self.ended = False
+
+    def open(self, state: str | None = None, taken: int = 0) -> None:
+        self.iterator = engine().open(
+            self._dataset._pipeline, state=state, **self._settings
+        )
+        self.taken = taken
+        self._places = collections.deque([_Place(taken, self.iterator.state())])
+
+    def blocks(self) -> Iterator[Any]:
+        """Give the rows, counting those that are taken."""
+        iterator = self.iterator
+        assert iterator is not None
+        while True:
+            block = iterator.next()
+            if block is None:
+                self.ended = True
+                return
+            count, columns, copied = block
+            self.copied_bytes += copied
+            for row in self._rows.rows(count, columns):
+                self.taken += 1
+                yield row
+            self._remember(iterator)
+
+    def _remember(self, iterator: _core.Iterator) -> None:
+        """Keep a state now and then: older ones are one of these and a few rows more."""
+        if self.taken - self._places[-1].taken < _STATES_KEPT:
+            return
+        self._places.append(_Place(self.taken, iterator.state()))
+        while len(self._places) > 2 and self._places[1].taken <= self.taken - _STATES_KEPT:
+            self._places.popleft()
+
+    def place(self, taken: int) -> tuple[str, int]:
+        """Give a state, and how many rows further so many taken rows are."""
+        assert self.iterator is not None
+        if self.ended and taken == self.taken:
+            return self.iterator.state(), 0
+        if not self._places[0].taken <= taken <= self.taken:
+            raise PipelineError(
+                f"a state of {taken} taken rows is not known: "
+                f"{self._places[0].taken} to {self.taken} are"
+            )
+        known = max(
+            (p for p in self._places if p.taken <= taken), key=lambda p: p.taken
+        )
+        return known.state, taken - known.taken
+
+
+class Loader:
+    """Iterates a dataset, and knows where it is.
+
+    Each `iter` is a pass over the next epoch; a pass left with `break` is abandoned by the
+    next `iter`, unless its state was loaded again.
+
+    Example:
+        >>> import millrace as mr
+        >>> loader = mr.loader(mr.range(10).batch(3), seed=1)
+        >>> batches = iter(loader)
+        >>> next(batches)["value"].tolist()
+        [0, 1, 2]
+        >>> state = loader.state_dict()
+        >>> loader.load_state_dict(state)
+        >>> next(iter(loader))["value"].tolist()
+        [3, 4, 5]
+    """
+
+    def __init__(
+        self, dataset: Dataset, *, seed: int | None = None, order: str = "logical"
+    ) -> None:
+        """Make a loader; nothing runs before `iter`."""
+        if order not in ("logical", "any"):
+            raise PipelineError(f'order must be "logical" or "any", not {order!r}')
+        self.dataset = dataset
+        self.seed = secrets.randbits(63) if seed is None else seed
+        self._order = order
+        self._epoch = 0
+        self._pass: _Pass | None = None
+        self._loaded: dict[str, Any] | None = None
+
+    # --- Iterating ---
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the pass that runs, or else of the next."""
+        return self._epoch
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch of the next pass.
+
+        With the epoch of a state that was loaded, the position in it is kept.
+        """
+        if self._loaded is not None and self._loaded["epoch"] != epoch:
+            self._loaded = None
+        if self._loaded is None:
+            self._abandon()
+            self._epoch = epoch
+
+    def __iter__(self) -> Iterator[Any]:
+        """Begin the next pass, or go on from the state that was loaded."""
+        loaded, self._loaded = self._loaded, None
+        if self._pass is not None:
+            self._abandon()
+            if loaded is None:
+                self._epoch += 1
+        run = _Pass(self.dataset, self.seed, self._epoch, self._order)
+        if loaded is None:
+            run.open()
+        else:
+            run.open(json.dumps(loaded["state"]), loaded["taken"] - loaded["skip"])
+        self._pass = run
+        return self._rows(run, 0 if loaded is None else loaded["skip"])
+
+    def _rows(self, run: _Pass, skip: int) -> Iterator[Any]:
+        rows = run.blocks()
+        for _ in range(skip):
+            next(rows, None)
+        while run is self._pass:
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except CancelledError:
+                if run is not self._pass:
+                    return  # A later pass has begun.
+                raise
+            yield row
+
+    def _abandon(self) -> None:
+        if self._pass is not None and self._pass.iterator is not None:
+            self._pass.iterator.cancel()
+        self._pass = None
+
+    def __len__(self) -> int:
+        """Count the rows, or batches, of a pass; TypeError where that is not known."""
+        return len(self.dataset)
+
+    # --- State ---
+
+    def state_dict(self, batches: int | None = None) -> dict[str, Any]:
+        """Give the state: small, JSON-able, and exact.
+
+        Args:
+            batches: As of so many taken batches of this pass, for at least the last 8;
+                by default as of now. For frameworks that read ahead.
+        """
+        if self._loaded is not None:
+            return dict(self._loaded)
+        state: dict[str, Any] = {"version": _VERSION, "seed": self.seed}
+        run = self._pass
+        if run is None or (run.ended and batches in (None, run.taken)):
+            next_epoch = self._epoch + (run is not None)
+            return {**state, "epoch": next_epoch, "taken": 0, "skip": 0, "state": None}
+        taken = run.taken if batches is None else batches
+        text, skip = run.place(taken)
+        return {
+            **state,
+            "epoch": self._epoch,
+            "taken": taken,
+            "skip": skip,
+            "state": json.loads(text),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Have the next `iter` go on from a state."""
+        version = state.get("version")
+        if version != _VERSION:
+            raise PipelineError(
+                f"this is no state of a loader, or of another version: {version!r}, not "
+                f"{_VERSION}"
+            )
+        self._abandon()
+        self.seed = state["seed"]
+        self._epoch = state["epoch"]
+        self._loaded = dict(state) if state["state"] is not None else None
+
+    # --- Seeing ---
+
+    def stats(self) -> dict[str, Any]:
+        """Tell how the pass goes, as a flat dict; cheap enough for every step."""
+        run = self._pass
+        if run is None or run.iterator is None:
+            return {"epoch": self._epoch, "batches": 0, "rows": 0}
+        facts = json.loads(run.iterator.facts())
+        wall = max(facts["wall_seconds"], 1e-9)
+        return {
+            "epoch": self._epoch,
+            "batches": run.taken,
+            "rows": facts["rows"],
+            "rows_per_second": facts["rows"] / wall,
+            "bytes": facts["bytes"],
+            "bytes_copied": run.copied_bytes,
+            "wait_fraction": facts["waited_seconds"] / wall,
+            "first_batch_seconds": facts["first_block_seconds"],
+            "rows_left_out": sum(o["rows_left_out"] for o in facts["operators"]),
+            "memory_peak_bytes": facts["memory_peak_bytes"],
+            "threads": facts["threads"],
+            "bottleneck": facts["bottleneck"],
+            "remedy": facts["remedy"],
+        }
+
+    # --- Ending ---
+
+    def close(self) -> None:
+        """End the pass and let go of its memory."""
+        self._abandon()
+
+    def __enter__(self) -> Loader:
+        """Close at the end of the block."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self.close()
+
+
+def loader(
+    dataset: Dataset, *, seed: int | None = None, order: str = "logical"
+) -> Loader:
+    """Make a loader of a dataset: one live pass at a time, with a state.
+
+    Args:
+        dataset: What to iterate.
+        seed: Of all that is random and has no seed of its own; drawn, and kept in the
+            state, by default.
+        order: "logical", the same rows in the same order every time; or "any", each part
+            of the data as soon as it is ready.
+    """
+    return Loader(dataset, seed=seed, order=order)
+
+
+def profile(dataset: Dataset, seconds: float) -> str:
+    """Run a dataset for a while; say where the time goes and what to do about it."""
+    run = _Pass(dataset, seed=0, epoch=0, order="logical")
+    run.open()
+    end = time.monotonic() + seconds
+    for _ in run.blocks():
+        if time.monotonic() > end:
+            break
+    assert run.iterator is not None
+    report = run.iterator.report()
+    run.iterator.cancel()
+    return report

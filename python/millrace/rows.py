@@ -1,0 +1,118 @@
+"""Blocks as users see them: rows and batches of NumPy arrays, in the user's own form.
+
+The engine gives columns for a run of rows. Here they become rows, each a dict, tuple or
+dataclass, as the last `map` returned it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from millrace._structure import Structure
+from millrace.errors import Error
+
+
+@dataclasses.dataclass(frozen=True)
+class Ragged:
+    """Values whose parts differ in size, as a ragged batch has them.
+
+    Attributes:
+        values: All values, one after another.
+        axes: For each axis from the outside in: its size where all parts have the same,
+            else offsets: part i goes from axes[k][i] up to axes[k][i + 1].
+    """
+
+    values: Any
+    axes: tuple[int | np.ndarray[Any, Any], ...]
+
+    @property
+    def offsets(self) -> np.ndarray[Any, Any]:
+        """The offsets of the innermost axis that has any."""
+        for axis in reversed(self.axes):
+            if not isinstance(axis, int):
+                return axis
+        raise Error("all parts have the same size: there are no offsets")
+
+    def __len__(self) -> int:
+        """Count the parts along the first axis."""
+        first = self.axes[0]
+        return first if isinstance(first, int) else len(first) - 1
+
+    def __getitem__(self, index: int) -> Any:
+        """Give one part of a value with two axes."""
+        if len(self.axes) != 2:
+            raise Error(f"parts of {len(self.axes)} axes: use values and axes")
+        inner = self.axes[1]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"part {index} of {len(self)}")
+        index %= len(self)
+        if isinstance(inner, int):
+            return self.values[index * inner : (index + 1) * inner]
+        return self.values[inner[index] : inner[index + 1]]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Give the parts one after another."""
+        return (self[i] for i in range(len(self)))
+
+
+def _bfloat16() -> Any:
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise Error(
+            "NumPy has no bfloat16 of its own: pip install ml_dtypes, or convert with "
+            'astype("float32") in the pipeline'
+        ) from None
+    return ml_dtypes.bfloat16
+
+
+def _as_bfloat16(column: Any) -> Any:
+    kind = _bfloat16()
+    if isinstance(column, np.ndarray):
+        return column.view(kind)
+    return [
+        (value[0].view(kind), value[1]) if isinstance(value, tuple) else value.view(kind)
+        for value in column
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """Make a row's value what users see; scalars as NumPy has them."""
+    if isinstance(value, tuple):
+        return Ragged(value[0], tuple(value[1]))
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return value[()]
+    return value
+
+
+class RowMaker:
+    """Makes rows of columns, in the user's own form."""
+
+    def __init__(
+        self,
+        fields: list[tuple[str, str, list[int] | None]],
+        structure: Structure | None,
+    ) -> None:
+        """Take names and types as the pipeline has them; rows are dicts by default."""
+        self._names = [name for name, _, _ in fields]
+        self._bfloat16 = [
+            i for i, (_, dtype, _) in enumerate(fields) if dtype == "bfloat16"
+        ]
+        self._rebuilt = (
+            structure.rebuilt if structure and structure.kind is not dict else None
+        )
+
+    def rows(self, count: int, columns: list[Any]) -> Iterator[Any]:
+        """Give the rows of a block."""
+        for i in self._bfloat16:
+            columns[i] = _as_bfloat16(columns[i])
+        for row in range(count):
+            values = [_plain(column[row]) for column in columns]
+            if self._rebuilt is not None:
+                yield self._rebuilt(values)
+            else:
+                yield dict(zip(self._names, values, strict=True))
