@@ -1,0 +1,307 @@
+"""Turns row functions into expressions, by calling them on traced values.
+
+A function is called twice. What differs between the calls, or draws from a generator of
+its own, would be frozen in the expression; that is an error, and `rng` the remedy.
+"""
+
+import dataclasses
+import functools
+import inspect
+import random
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from millrace import _core
+from millrace._catalog import catalog
+from millrace._places import (
+    Place,
+    TracingError,
+    Untraceable,
+    place_of_code,
+    place_of_traceback,
+)
+from millrace._structure import Structure, taken_apart
+from millrace.rng import TracedRng
+from millrace.traced import Recording, Traced
+
+__all__ = ["Structure", "TracedFunction", "TracingError", "Untraceable", "trace"]
+
+_USE_RNG = (
+    "draw random numbers from the function's parameter rng, as in "
+    "def f(row, rng): ... rng.uniform()"
+)
+
+
+@dataclass(frozen=True)
+class TracedFunction:
+    """A function as data, and what its rows look like to the user."""
+
+    function: _core.Function
+    structure: Structure | None  # None where it gives one value, and no row.
+
+
+def trace(
+    function: Callable[..., Any],
+    operator: str,
+    argument_name: str,
+    arguments: Mapping[str, Any],
+    inputs: Sequence[_core.Pipeline],
+    *,
+    row: Structure | None = None,
+) -> TracedFunction:
+    """Records what a function does, for an argument of an operator.
+
+    `row` is how the function sees its rows; by default as dicts. Raises Untraceable
+    where Python would have to run the function, TracingError where it is wrong.
+    """
+    argument = catalog().operators[operator].argument(argument_name)
+    call = _Call(
+        function,
+        operator,
+        gives_row=argument.type == "row_function",
+        new_recording=lambda: Recording(
+            _core.Tracer(operator, dict(arguments), list(inputs))
+        ),
+        row=row,
+    )
+    first = call.checked()
+    second = call.checked()
+    same = first.function.text == second.function.text
+    if same and first.structure == second.structure:
+        return first
+    raise call.wrong(
+        "the function did something else when it was called again; it may depend only "
+        f"on its row, and not on random numbers, the time or a counter: {_USE_RNG}"
+    )
+
+
+@dataclass(frozen=True)
+class _Call:
+    """One function and how it is called."""
+
+    function: Callable[..., Any]
+    operator: str
+    gives_row: bool
+    new_recording: Callable[[], Recording]
+    row: Structure | None
+
+    def wrong(self, reason: str) -> TracingError:
+        """An error about the function as a whole."""
+        return TracingError(f"{self.operator}: {reason}", _place_of(self.function))
+
+    def checked(self) -> TracedFunction:
+        """Calls it once, and sees to it that it changes nothing outside."""
+        generators = _moving_generators()
+        captured = _captured(self.function)
+        before = {name: _seen(value) for name, value in captured.items()}
+        try:
+            traced = self._once()
+        finally:
+            moved = [name for name, restore in generators if restore()]
+        if moved:
+            raise self.wrong(
+                f"the function draws from {moved[0]}, which is not reproducible by "
+                f"row: {_USE_RNG}"
+            )
+        after = _captured(self.function)
+        for name, seen in before.items():
+            if name not in after or _seen(after[name]) != seen:
+                raise self.wrong(
+                    f"the function changes {name}, which lives outside of it and "
+                    "would change only now, not with every row; return it as a field, "
+                    "keep it in the state of scan, or use python=True"
+                )
+        return traced
+
+    def _once(self) -> TracedFunction:
+        recording = self.new_recording()
+        try:
+            result = self._called(recording)
+            if recording.failure is not None:
+                raise recording.failure
+            return self._built(recording, result)
+        except (Untraceable, TracingError) as error:
+            kept = recording.failure or error
+            named = type(kept)(f"{self.operator}: {kept.reason}", kept.place)
+            raise named from kept.__cause__
+        finally:
+            recording.close()
+
+    def _called(self, recording: Recording) -> Any:
+        row: Any = recording.row()
+        if self.row is not None:
+            row = self.row.rebuilt(list(row.values()))
+        named = _takes_rng(self.function)
+        try:
+            if named:
+                return self.function(row, rng=TracedRng(recording))
+            return self.function(row)
+        except (Untraceable, TracingError):
+            raise
+        except Exception as error:
+            if recording.failure is not None:
+                raise recording.failure from error
+            place = place_of_traceback(error.__traceback__)
+            shown = f"{type(error).__name__}: {error}"
+            raise Untraceable(f"the function raised {shown}", place) from error
+
+    def _built(self, recording: Recording, result: Any) -> TracedFunction:
+        if inspect.isgenerator(result) or inspect.iscoroutine(result):
+            result.close()
+            raise Untraceable(
+                "a generator or coroutine cannot be traced; return the row",
+                _place_of(self.function),
+            )
+        if not self.gives_row:
+            return TracedFunction(self._value(recording, result), None)
+        apart = None if isinstance(result, Traced) else taken_apart(result)
+        if apart is None:
+            raise self._no_row(result)
+        structure, values = apart
+        terms = [recording.term(value) for value in values]
+        names_and_terms = list(zip(structure.names, terms, strict=True))
+        return TracedFunction(self._function(recording, names_and_terms), structure)
+
+    def _value(self, recording: Recording, result: Any) -> _core.Function:
+        if not isinstance(result, Traced) and (
+            result is None or taken_apart(result) is not None
+        ):
+            shown = "nothing" if result is None else f"a {type(result).__name__}"
+            reason = f"the function must return one value, and returned {shown}"
+            raise TracingError(reason, _place_of(self.function))
+        return self._function(recording, [("", recording.term(result))])
+
+    def _function(
+        self, recording: Recording, results: list[tuple[str, int]]
+    ) -> _core.Function:
+        try:
+            return recording.build(results)
+        except Exception as error:
+            raise TracingError(str(error), _place_of(self.function)) from error
+
+    def _no_row(self, result: Any) -> TracingError:
+        if result is None:
+            shown = "nothing"
+        elif isinstance(result, Traced):
+            shown = "one value"
+        else:
+            shown = f"a {type(result).__name__}"
+        return TracingError(
+            f"the function must return a row, and returned {shown}; "
+            'return a dict, as in {"x": value}, a tuple or a dataclass',
+            _place_of(self.function),
+        )
+
+
+def _code_of(function: Any) -> CodeType | None:
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(function)
+    if not hasattr(function, "__code__") and not inspect.isroutine(function):
+        function = type(function).__call__
+    code = getattr(function, "__code__", None)
+    return code if isinstance(code, CodeType) else None
+
+
+def _place_of(function: Any) -> Place | None:
+    code = _code_of(function)
+    return None if code is None else place_of_code(code)
+
+
+def _takes_rng(function: Any) -> bool:
+    try:
+        return "rng" in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # Some functions written in C do not say.
+        return False
+
+
+# --- What a function must not touch. ---
+
+
+def _moving_generators() -> list[tuple[str, Callable[[], bool]]]:
+    """Gives, by name, what puts a global generator back, and tells whether it moved."""
+    found = [
+        ("random", _keeper(random.getstate, random.setstate, lambda state: state)),
+        ("numpy.random", _keeper(np.random.get_state, np.random.set_state, _numpy_key)),
+    ]
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "random"):
+        get, put = torch.random.get_rng_state, torch.random.set_rng_state
+        found.append(("torch", _keeper(get, put, lambda state: state.numpy().tobytes())))
+    return found
+
+
+def _keeper(
+    get: Callable[[], Any], put: Callable[[Any], Any], key: Callable[[Any], Any]
+) -> Callable[[], bool]:
+    state = get()
+
+    def restore() -> bool:
+        if key(get()) == key(state):
+            return False
+        put(state)
+        return True
+
+    return restore
+
+
+def _numpy_key(state: Any) -> Any:
+    name, words, *rest = state
+    return name, words.tobytes(), *rest
+
+
+def _captured(function: Any) -> dict[str, Any]:
+    """Gives what a function uses from outside: closure, globals, its own object."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    values: dict[str, Any] = {}
+    owner = getattr(function, "__self__", None)
+    if owner is None and not inspect.isroutine(function):
+        owner = function
+    for name, value in getattr(owner, "__dict__", {}).items():
+        values[f"self.{name}"] = value
+    code = _code_of(function)
+    inner = getattr(function, "__func__", function)
+    known = getattr(inner, "__globals__", {})
+    names = [] if code is None else [*_names_in(code)]
+    values.update({name: known[name] for name in names if name in known})
+    cells = getattr(inner, "__closure__", None) or ()
+    for name, cell in zip(code.co_freevars if code else (), cells, strict=False):
+        try:
+            values[name] = cell.cell_contents
+        except ValueError:  # Not assigned yet.
+            continue
+    return values
+
+
+def _names_in(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:  # Functions and comprehensions inside.
+        if isinstance(constant, CodeType):
+            yield from _names_in(constant)
+
+
+# Arrays above this are not compared: a change in one is seen by what it becomes.
+_ARRAY_BYTES_MAX = 1 << 20
+
+
+def _seen(value: Any) -> Any:
+    """Gives what tells whether a captured value was changed, as far as is cheap."""
+    if isinstance(value, np.ndarray):
+        small = value.nbytes <= _ARRAY_BYTES_MAX and value.dtype != object
+        return id(value), value.tobytes() if small else None
+    if isinstance(value, dict):
+        return id(value), [(id(key), id(item)) for key, item in value.items()]
+    if isinstance(value, list | set | bytearray):
+        return id(value), [id(item) for item in value]
+    if isinstance(value, bool | int | float | complex | str | bytes | None):
+        return value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return id(value), [id(getattr(value, field.name, None)) for field in fields]
+    return id(value)
