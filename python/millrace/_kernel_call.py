@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from millrace import _core
 from millrace._plain import plain_argument, plain_value
 from millrace.traced import recording_of
@@ -26,12 +28,15 @@ def evaluate(
     kernel: str,
     operands: Sequence[object],
     arguments: Mapping[str, object],
-    draw: tuple[int, int, int, int] | None,
+    draw: tuple[int, int, int, int, int] | None,
 ) -> Value:
-    """Runs a kernel on plain values."""
+    """Runs a kernel on plain values; `draw` is what a random one draws by."""
     values = [_operand(kernel, operand) for operand in operands]
     plain = {name: plain_argument(value) for name, value in arguments.items()}
-    return _core.evaluate(kernel, values, plain, draw)
+    result = _core.evaluate(kernel, values, plain, draw)
+    if isinstance(result, np.ndarray) and result.ndim == 0:
+        return result[()]  # A number, as NumPy's own functions give.
+    return result
 
 
 def _operand(kernel: str, operand: object) -> Any:

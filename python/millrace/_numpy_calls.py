@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
     from millrace.traced import Recording, Traced
+
+# A type of values: NumPy's, Python's, or a name such as "bfloat16" or "string".
+DType: TypeAlias = Any
 
 _UFUNCS = {
     "absolute": "absolute",
@@ -49,7 +52,7 @@ _UFUNCS = {
 }
 
 
-def dtype_name(dtype: Any) -> str:
+def dtype_name(dtype: DType) -> str:
     """Gives the engine's name of a type: of NumPy's, of Python's, or a name."""
     if dtype is str:
         return "string"
@@ -57,7 +60,7 @@ def dtype_name(dtype: Any) -> str:
         return "bytes"
     if dtype in ("string", "bytes", "bfloat16"):
         return str(dtype)
-    return np.dtype(dtype).name
+    return str(np.dtype(dtype).name)
 
 
 def numpy_type(name: str) -> Any:

@@ -31,7 +31,7 @@ class Place:
         return f"{self.file}:{self.line}" + (f": {source}" if source else "")
 
 
-class _Placed(Exception):
+class _Placed(Exception):  # noqa: N818 (two kinds of it are errors)
     """An error with a reason and the user's line."""
 
     def __init__(self, reason: str, place: Place | None) -> None:
@@ -43,7 +43,7 @@ class _Placed(Exception):
         return self.reason if self.place is None else f"{self.reason}\n  {self.place}"
 
 
-class Untraceable(_Placed, TypeError):
+class Untraceable(_Placed, TypeError):  # noqa: N818 (Python may run it)
     """A function does what cannot be recorded, though Python could run it."""
 
 

@@ -1,9 +1,12 @@
 """Brings the user's values to what the engine takes."""
 
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+
+Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def plain_value(value: object) -> Any:
@@ -15,13 +18,23 @@ def plain_value(value: object) -> Any:
         return str(value)  # NumPy has texts that are not quite Python's.
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
-    if isinstance(value, bool | int | float | np.ndarray | np.generic):
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain_array(np.asarray(value, order="C"))
+    if isinstance(value, bool | int | float):
         return value
     if isinstance(value, list | tuple):
         return _plain_list(list(value))
     if hasattr(value, "__array__"):
-        return np.asarray(value)
+        return _plain_array(np.asarray(value, order="C"))
     return None
+
+
+def _plain_array(array: np.ndarray[Any, Any]) -> Any:
+    if array.dtype.kind in "US":  # Texts, of which NumPy has its own kind.
+        return array.tolist()
+    if array.dtype.kind in "OMm":
+        return None
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def _plain_list(values: list[Any]) -> Any:
@@ -31,7 +44,7 @@ def _plain_list(values: list[Any]) -> Any:
         array = np.asarray(values)
     except ValueError:  # Of lists of differing length.
         return None
-    return None if array.dtype == object else array
+    return _plain_array(array)
 
 
 def plain_argument(value: object) -> Any:
@@ -45,3 +58,12 @@ def plain_argument(value: object) -> Any:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     return value
+
+
+def text_list(values: Paths | None) -> list[str] | None:
+    """Makes a list of one text or path, or of several; leaves None."""
+    if values is None:
+        return None
+    if isinstance(values, str | os.PathLike):
+        return [os.fspath(values)]
+    return [os.fspath(value) for value in values]

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from millrace._places import TracingError
+
 
 @dataclass(frozen=True)
 class Structure:
@@ -30,7 +32,7 @@ def taken_apart(row: Any) -> tuple[Structure, list[Any]] | None:
         names = tuple(row)
         wrong = [name for name in names if not isinstance(name, str)]
         if wrong:
-            raise TypeError(f"the names of fields are texts, not {wrong[0]!r}")
+            raise TracingError(f"names of fields are texts, not {wrong[0]!r}", None)
         return Structure(dict, names), list(row.values())
     if isinstance(row, tuple):
         names = getattr(row, "_fields", None) or _numbers(len(row))

@@ -140,7 +140,8 @@ class RowRng(Rng):
         recording = recording_of(operands)
         if recording is not None:
             raise recording.wrong(_not_rng(kernel, self))
-        key = (self._seed, self._epoch, self._next_call, self._row)
+        high, low = divmod(self._row, 1 << 64)
+        key = (self._seed, self._epoch, self._next_call, high, low)
         self._next_call += 1
         return evaluate(kernel, operands, arguments, key)
 

@@ -8,13 +8,14 @@ frozen to what it happened to be while tracing.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, NoReturn, Self, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
 from millrace import _core, _numpy_calls
 from millrace._places import TracingError, Untraceable, current_place
 from millrace._plain import plain_argument, plain_value
+from millrace._refusals import LATER, Refusals
 
 # Longer values are not taken apart item by item: each would be a term of its own.
 ITEMS_MAX = 256
@@ -119,8 +120,7 @@ class Recording:
                 f"a value of type {type(value).__name__} cannot be part of a traced "
                 "function; use numbers, texts and arrays"
             )
-        number = isinstance(plain, int | float)
-        weak = number and not isinstance(plain, bool | np.generic)
+        weak = isinstance(plain, int | float) and not isinstance(plain, bool)
         try:
             return self._tracer.literal(plain, weak)
         except Exception as error:
@@ -175,17 +175,7 @@ def _reduction(kernel: str) -> Callable[..., "Traced"]:
     return method
 
 
-def _refuses(reason: str) -> Callable[..., Any]:
-    def method(self: "Traced", *_: object, **__: object) -> NoReturn:
-        raise self._recording.untraceable(reason)
-
-    return method
-
-
-_LATER = "cannot be traced: its value is known only when rows come"
-
-
-class Traced:
+class Traced(Refusals):
     """A value of the function that is being traced."""
 
     __slots__ = ("_recording", "_term")
@@ -240,9 +230,9 @@ class Traced:
 
     def _known_length(self, *what: str) -> int:
         sizes = self._sizes()
-        if sizes and 0 <= sizes[0]:
+        if sizes and sizes[0] >= 0:
             return sizes[0]
-        raise self._recording.untraceable(f"{what[0]} {_LATER}; {what[1]}")
+        raise self._recording.untraceable(f"{what[0]} {LATER}; {what[1]}")
 
     # --- Arithmetic, comparison, logic. ---
 
@@ -367,11 +357,6 @@ class Traced:
         array = np.asarray(plain_value(item))
         return array.dtype.kind, array.ndim
 
-    __setitem__ = _refuses(
-        "a traced value cannot be changed; make a new one, as with mr.math.where or "
-        "mr.math.concat"
-    )
-
     def astype(self, dtype: Any) -> "Traced":
         """Brings the values to another type, by NumPy's name or class."""
         name = _numpy_calls.dtype_name(dtype)
@@ -451,65 +436,8 @@ class Traced:
     ) -> Any:
         return _numpy_calls.function(self._recording, function, args, kwargs)
 
-    # --- What needs the value itself. ---
-
-    __bool__ = _refuses(
-        f"a condition in `if`, `and`, `or`, `not`, `in`, min(), max() or a < b < c "
-        f"{_LATER}; use mr.math.where(condition, a, b), mr.math.maximum, `&`, `|`, "
-        "`~`, or filter"
-    )
-    __float__ = __int__ = __index__ = __complex__ = __trunc__ = _refuses(
-        f"a Python number made from a field {_LATER}; use arithmetic, .astype and "
-        "mr.math on the field"
-    )
-    __array__ = _refuses(
-        f"a NumPy array made from a field {_LATER}; use the field as it is: it has "
-        "NumPy's arithmetic, and mr.math the rest"
-    )
-    __contains__ = _refuses(
-        f"`in` {_LATER}; use mr.text.contains, or (x == item).any()"
-    )
-    __hash__ = _refuses(
-        f"a key of a dict or set {_LATER}; mr.math.take looks up a table"
-    )
-    __str__ = __format__ = __bytes__ = _refuses(
-        f"a text made from a field {_LATER}; use mr.text.to_text and `+`"
-    )
-    __fspath__ = _refuses(
-        f"a path made from a field {_LATER}; use mr.io.read(path), and `+` for parts"
-    )
-    __matmul__ = __rmatmul__ = _refuses("there is no kernel for products of matrices")
-    __reduce_ex__ = _refuses(f"a pickled field {_LATER}")
-
-    @classmethod
-    def __torch_function__(
-        cls, function: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> NoReturn:
-        recording = recording_of([*args, *(kwargs or {}).values()])
-        reason = (
-            f"torch's {getattr(function, '__name__', function)} needs tensors; "
-            "use mr.math and mr.image, which also run on arrays"
-        )
-        raise recording.untraceable(reason) if recording else Untraceable(reason, None)
-
-    @property
-    def __class__(self) -> type[Self]:  # type: ignore[override]
-        # isinstance comes here when the real type is not what was asked for. Its
-        # answer would choose a branch once and for all.
-        if self._recording.is_open:
-            raise self._recording.untraceable(
-                "isinstance of a field would be decided while tracing; "
-                "ask for its .dtype and .shape"
-            )
-        return type(self)
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        raise self._recording.untraceable(
-            f"a field has no attribute {name} while it is traced; see mr.math, "
-            "mr.text and mr.image for what kernels do"
-        )
+    # A class that compares loses its hash, and we want our error.
+    __hash__ = Refusals.__hash__
 
     def __copy__(self) -> "Traced":
         return self

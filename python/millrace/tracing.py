@@ -4,9 +4,9 @@ A function is called twice. What differs between the calls, or draws from a gene
 its own, would be frozen in the expression; that is an error, and `rng` the remedy.
 """
 
-import dataclasses
 import functools
 import inspect
+import itertools
 import random
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -97,10 +97,12 @@ class _Call:
     def checked(self) -> TracedFunction:
         """Calls it once, and sees to it that it changes nothing outside."""
         generators = _moving_generators()
-        captured = _captured(self.function)
-        before = {name: _seen(value) for name, value in captured.items()}
+        before = {name: _seen(value) for name, value in _captured(self.function)}
+        outcome: TracedFunction | Untraceable
         try:
-            traced = self._once()
+            outcome = self._once()
+        except Untraceable as error:
+            outcome = error
         finally:
             moved = [name for name, restore in generators if restore()]
         if moved:
@@ -108,7 +110,13 @@ class _Call:
                 f"the function draws from {moved[0]}, which is not reproducible by "
                 f"row: {_USE_RNG}"
             )
-        after = _captured(self.function)
+        if isinstance(outcome, Untraceable):
+            raise outcome
+        self._check_unchanged(before)
+        return outcome
+
+    def _check_unchanged(self, before: Mapping[str, Any]) -> None:
+        after = dict(_captured(self.function))
         for name, seen in before.items():
             if name not in after or _seen(after[name]) != seen:
                 raise self.wrong(
@@ -116,7 +124,6 @@ class _Call:
                     "would change only now, not with every row; return it as a field, "
                     "keep it in the state of scan, or use python=True"
                 )
-        return traced
 
     def _once(self) -> TracedFunction:
         recording = self.new_recording()
@@ -127,90 +134,97 @@ class _Call:
             return self._built(recording, result)
         except (Untraceable, TracingError) as error:
             kept = recording.failure or error
-            named = type(kept)(f"{self.operator}: {kept.reason}", kept.place)
+            place = kept.place or _place_of(self.function)
+            named = type(kept)(f"{self.operator}: {kept.reason}", place)
             raise named from kept.__cause__
         finally:
             recording.close()
 
     def _called(self, recording: Recording) -> Any:
         row: Any = recording.row()
-        if self.row is not None:
+        if self.row is not None and self.row.kind is not dict:
             row = self.row.rebuilt(list(row.values()))
-        named = _takes_rng(self.function)
+        given = {"rng": TracedRng(recording)} if _takes_rng(self.function) else {}
+        _check_signature(self.function, given)
         try:
-            if named:
-                return self.function(row, rng=TracedRng(recording))
-            return self.function(row)
+            return self.function(row, **given)
         except (Untraceable, TracingError):
             raise
         except Exception as error:
-            if recording.failure is not None:
-                raise recording.failure from error
             place = place_of_traceback(error.__traceback__)
             shown = f"{type(error).__name__}: {error}"
             raise Untraceable(f"the function raised {shown}", place) from error
 
     def _built(self, recording: Recording, result: Any) -> TracedFunction:
-        if inspect.isgenerator(result) or inspect.iscoroutine(result):
+        traced = isinstance(result, Traced)
+        if not traced and (inspect.isgenerator(result) or inspect.iscoroutine(result)):
             result.close()
             raise Untraceable(
-                "a generator or coroutine cannot be traced; return the row",
-                _place_of(self.function),
+                "a generator or coroutine cannot be traced; return the row", None
             )
-        if not self.gives_row:
-            return TracedFunction(self._value(recording, result), None)
-        apart = None if isinstance(result, Traced) else taken_apart(result)
+        apart = None if traced else taken_apart(result)
+        if self.gives_row != (apart is not None) or result is None:
+            raise _wrong_result(result, gives_row=self.gives_row)
         if apart is None:
-            raise self._no_row(result)
+            results = [("", recording.term(result))]
+            return TracedFunction(_function(recording, results), None)
         structure, values = apart
         terms = [recording.term(value) for value in values]
-        names_and_terms = list(zip(structure.names, terms, strict=True))
-        return TracedFunction(self._function(recording, names_and_terms), structure)
-
-    def _value(self, recording: Recording, result: Any) -> _core.Function:
-        if not isinstance(result, Traced) and (
-            result is None or taken_apart(result) is not None
-        ):
-            shown = "nothing" if result is None else f"a {type(result).__name__}"
-            reason = f"the function must return one value, and returned {shown}"
-            raise TracingError(reason, _place_of(self.function))
-        return self._function(recording, [("", recording.term(result))])
-
-    def _function(
-        self, recording: Recording, results: list[tuple[str, int]]
-    ) -> _core.Function:
-        try:
-            return recording.build(results)
-        except Exception as error:
-            raise TracingError(str(error), _place_of(self.function)) from error
-
-    def _no_row(self, result: Any) -> TracingError:
-        if result is None:
-            shown = "nothing"
-        elif isinstance(result, Traced):
-            shown = "one value"
-        else:
-            shown = f"a {type(result).__name__}"
-        return TracingError(
-            f"the function must return a row, and returned {shown}; "
-            'return a dict, as in {"x": value}, a tuple or a dataclass',
-            _place_of(self.function),
-        )
+        results = list(zip(structure.names, terms, strict=True))
+        return TracedFunction(_function(recording, results), structure)
 
 
-def _code_of(function: Any) -> CodeType | None:
+def _function(recording: Recording, results: list[tuple[str, int]]) -> _core.Function:
+    try:
+        return recording.build(results)
+    except Exception as error:
+        raise TracingError(str(error), None) from error
+
+
+def _wrong_result(result: Any, *, gives_row: bool) -> TracingError:
+    if result is None:
+        shown = "nothing"
+    elif isinstance(result, Traced):
+        shown = "one value"
+    else:
+        shown = f"a {type(result).__name__}"
+    if not gives_row:
+        reason = f"the function must return one value, and returned {shown}"
+        return TracingError(reason, None)
+    return TracingError(
+        f"the function must return a row, and returned {shown}; "
+        'return a dict, as in {"x": value}, a tuple or a dataclass',
+        None,
+    )
+
+
+def _check_signature(function: Any, given: Mapping[str, Any]) -> None:
+    try:
+        inspect.signature(function).bind(None, **given)
+    except ValueError:  # Some functions written in C do not say what they take.
+        return
+    except TypeError as error:
+        raise TracingError(
+            f"the function is called with a row, and with rng if it has such a "
+            f"parameter; that does not fit: {error}",
+            None,
+        ) from None
+
+
+def _underlying(function: Any) -> Any:
+    """Gives the Python function inside partials, methods and callable objects."""
     while isinstance(function, functools.partial):
         function = function.func
     function = inspect.unwrap(function)
-    if not hasattr(function, "__code__") and not inspect.isroutine(function):
+    function = getattr(function, "__func__", function)
+    if not inspect.isroutine(function):
         function = type(function).__call__
-    code = getattr(function, "__code__", None)
-    return code if isinstance(code, CodeType) else None
+    return function
 
 
 def _place_of(function: Any) -> Place | None:
-    code = _code_of(function)
-    return None if code is None else place_of_code(code)
+    code = getattr(_underlying(function), "__code__", None)
+    return place_of_code(code) if isinstance(code, CodeType) else None
 
 
 def _takes_rng(function: Any) -> bool:
@@ -232,7 +246,9 @@ def _moving_generators() -> list[tuple[str, Callable[[], bool]]]:
     torch = sys.modules.get("torch")
     if torch is not None and hasattr(torch, "random"):
         get, put = torch.random.get_rng_state, torch.random.set_rng_state
-        found.append(("torch", _keeper(get, put, lambda state: state.numpy().tobytes())))
+        found.append(
+            ("torch", _keeper(get, put, lambda state: state.numpy().tobytes()))
+        )
     return found
 
 
@@ -255,28 +271,27 @@ def _numpy_key(state: Any) -> Any:
     return name, words.tobytes(), *rest
 
 
-def _captured(function: Any) -> dict[str, Any]:
-    """Gives what a function uses from outside: closure, globals, its own object."""
+def _captured(function: Any) -> Iterator[tuple[str, Any]]:
+    """Gives what a function uses from outside: its object, globals, closure."""
     while isinstance(function, functools.partial):
         function = function.func
-    values: dict[str, Any] = {}
     owner = getattr(function, "__self__", None)
     if owner is None and not inspect.isroutine(function):
         owner = function
     for name, value in getattr(owner, "__dict__", {}).items():
-        values[f"self.{name}"] = value
-    code = _code_of(function)
-    inner = getattr(function, "__func__", function)
-    known = getattr(inner, "__globals__", {})
-    names = [] if code is None else [*_names_in(code)]
-    values.update({name: known[name] for name in names if name in known})
-    cells = getattr(inner, "__closure__", None) or ()
-    for name, cell in zip(code.co_freevars if code else (), cells, strict=False):
+        yield f"self.{name}", value
+    inner = _underlying(function)
+    if not inspect.isfunction(inner):
+        return
+    for name in _names_in(inner.__code__):
+        if name in inner.__globals__:
+            yield name, inner.__globals__[name]
+    cells = zip(inner.__code__.co_freevars, inner.__closure__ or (), strict=True)
+    for name, cell in cells:
         try:
-            values[name] = cell.cell_contents
+            yield name, cell.cell_contents
         except ValueError:  # Not assigned yet.
             continue
-    return values
 
 
 def _names_in(code: CodeType) -> Iterator[str]:
@@ -286,22 +301,22 @@ def _names_in(code: CodeType) -> Iterator[str]:
             yield from _names_in(constant)
 
 
-# Arrays above this are not compared: a change in one is seen by what it becomes.
+# More than this is not compared: a change is seen then by what it becomes.
 _ARRAY_BYTES_MAX = 1 << 20
+_ITEMS_MAX = 10_000
 
 
-def _seen(value: Any) -> Any:
+def _seen(value: Any) -> tuple[Any, ...]:
     """Gives what tells whether a captured value was changed, as far as is cheap."""
     if isinstance(value, np.ndarray):
         small = value.nbytes <= _ARRAY_BYTES_MAX and value.dtype != object
         return id(value), value.tobytes() if small else None
     if isinstance(value, dict):
-        return id(value), [(id(key), id(item)) for key, item in value.items()]
+        pairs = itertools.islice(value.items(), _ITEMS_MAX)
+        return id(value), len(value), [(id(key), id(item)) for key, item in pairs]
     if isinstance(value, list | set | bytearray):
-        return id(value), [id(item) for item in value]
-    if isinstance(value, bool | int | float | complex | str | bytes | None):
-        return value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = dataclasses.fields(value)
-        return id(value), [id(getattr(value, field.name, None)) for field in fields]
-    return id(value)
+        items = itertools.islice(value, _ITEMS_MAX)
+        return id(value), len(value), [id(item) for item in items]
+    if isinstance(value, bool | int | float | complex | str | bytes):
+        return (value,)  # In a tuple, NaN equals itself.
+    return (id(value),)
