@@ -73,10 +73,15 @@ class Catalog:
     kernels: Mapping[str, Kernel]
 
 
+def _argument(item: dict[str, Any]) -> Argument:
+    text = item.pop("default_text")
+    # In the text form of pipelines, which is JSON but for this word.
+    default = None if text in ("", "none") else json.loads(text)
+    return Argument(**{**item, "default": default, "choices": tuple(item["choices"])})
+
+
 def _arguments(items: list[dict[str, Any]]) -> tuple[Argument, ...]:
-    return tuple(
-        Argument(**{**item, "choices": tuple(item["choices"])}) for item in items
-    )
+    return tuple(_argument(item) for item in items)
 
 
 def _operator(item: dict[str, Any]) -> Operator:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
+from millrace.errors import PipelineError
+
 _PACKAGE = str(Path(__file__).parent) + os.sep
 _LIBRARIES = tuple(
     sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")
@@ -47,7 +49,7 @@ class Untraceable(_Placed, TypeError):  # noqa: N818 (Python may run it)
     """A function does what cannot be recorded, though Python could run it."""
 
 
-class TracingError(_Placed, ValueError):
+class TracingError(_Placed, PipelineError):
     """A function is wrong, whether it is traced or run in Python."""
 
 

@@ -30,7 +30,7 @@ def taken_apart(row: Any) -> tuple[Structure, list[Any]] | None:
     """Gives the structure and the values of a row; None of anything else."""
     if isinstance(row, Mapping):
         names = tuple(row)
-        wrong = [name for name in names if not isinstance(name, str)]
+        wrong = [name for name in names if not isinstance(name, str) or not name]
         if wrong:
             raise TracingError(f"names of fields are texts, not {wrong[0]!r}", None)
         return Structure(dict, names), list(row.values())
