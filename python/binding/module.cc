@@ -96,6 +96,19 @@ nb::object Evaluate(const std::string& kernel, const nb::list& operands,
   return FromValue(python::Evaluate(kernel, values, ToArguments(arguments), key));
 }
 
+// Gives (names, values, shapes) of rows, which are dicts.
+nb::object PackRows(const nb::list& rows) {
+  std::vector<std::vector<std::pair<std::string, python::Plain>>> given;
+  for (const nb::handle row : rows) {
+    auto& fields = given.emplace_back();
+    for (const auto& [name, value] : nb::cast<nb::dict>(row)) {
+      fields.emplace_back(nb::cast<std::string>(name), ToPlain(value));
+    }
+  }
+  const python::PackedRows packed = python::PackRows(given);
+  return nb::make_tuple(packed.names, packed.values, packed.shapes);
+}
+
 void AddPipelines(nb::module_& module) {
   nb::class_<python::Attachment>(module, "Attachment")
       .def("__init__",
@@ -197,6 +210,7 @@ NB_MODULE(_core, module) {
     }
   });
   module.def("catalog", &python::CatalogJson);
+  module.def("pack_rows", &PackRows);
   module.def("evaluate", &Evaluate, nb::arg("kernel"), nb::arg("operands"),
              nb::arg("arguments"), nb::arg("draw").none());
   AddPipelines(module);

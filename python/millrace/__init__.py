@@ -1,0 +1,69 @@
+"""Millrace feeds accelerators: input pipelines for training, defined once.
+
+Example:
+    >>> import millrace as mr
+    >>> ds = mr.range(6).map(lambda row: {"x": row["value"] * 2}).batch(3)
+    >>> [batch["x"].tolist() for batch in ds]
+    [[0, 2, 4], [6, 8, 10]]
+"""
+
+from millrace._sources import (
+    load,
+    random,
+    range,
+    read,
+    read_arrow,
+    read_csv,
+    read_files,
+    read_fixed,
+    read_frames,
+    read_images,
+    read_jsonl,
+    read_parquet,
+    read_tar,
+    read_text,
+    read_tfrecord,
+)
+from millrace.dataset import Dataset, FieldSpec, from_arrays, from_rows
+from millrace.engine import Budget, budget, configure
+from millrace.errors import Error
+from millrace.kernels import example, image, io, json, math, regex, text, time
+from millrace.loader import Loader, loader
+from millrace.rows import Ragged
+
+__all__ = [
+    "Budget",
+    "Dataset",
+    "Error",
+    "FieldSpec",
+    "Loader",
+    "Ragged",
+    "budget",
+    "configure",
+    "example",
+    "from_arrays",
+    "from_rows",
+    "image",
+    "io",
+    "json",
+    "load",
+    "loader",
+    "math",
+    "random",
+    "range",
+    "read",
+    "read_arrow",
+    "read_csv",
+    "read_files",
+    "read_fixed",
+    "read_frames",
+    "read_images",
+    "read_jsonl",
+    "read_parquet",
+    "read_tar",
+    "read_text",
+    "read_tfrecord",
+    "regex",
+    "text",
+    "time",
+]

@@ -80,7 +80,7 @@ class Dataset(Operators):
         self, operator: str, arguments: dict[str, Any], inputs: list[_core.Pipeline]
     ) -> tuple[dict[str, Any], Structure | None]:
         """Trace the functions among the arguments, after all that are plain."""
-        types = {a.name: a.type for a in catalog().operator(operator).arguments}
+        types = {a.name: a.type for a in catalog().operators[operator].arguments}
         functions = {
             name: value
             for name, value in arguments.items()

@@ -29,7 +29,7 @@
 #include "millrace/ir/renumber.h"
 #include "millrace/ir/text.h"
 #include "millrace/ir/value.h"
-#include "millrace/ops/library.h"
+#include "millrace/ops/source/packed_rows.h"
 #include "millrace/rewrite/rewrite.h"
 
 namespace millrace::python {
@@ -82,6 +82,29 @@ Attachment Attachment::Of(const Plain& value) {
 std::string_view Attachment::content() const { return inner_->content(); }
 
 std::string Attachment::Hash() const { return base::ToHex(inner_->hash()); }
+
+PackedRows PackRows(
+    const std::vector<std::vector<std::pair<std::string, Plain>>>& rows) {
+  std::vector<ops::GivenRow> given;
+  given.reserve(rows.size());
+  for (const auto& row : rows) {
+    ops::GivenRow& fields = given.emplace_back();
+    for (const auto& [name, value] : row) {
+      fields.emplace_back(name, Checked(ToTensor(value)));
+    }
+  }
+  const ops::PackedRows packed = Checked(ops::PackRows(given));
+  const auto wrapped = [](const std::vector<ir::Attachment>& attachments) {
+    std::vector<Attachment> wraps;
+    for (const ir::Attachment& attachment : attachments) {
+      wraps.emplace_back(std::make_shared<const ir::Attachment>(attachment));
+    }
+    return wraps;
+  };
+  return {.names = packed.names,
+          .values = wrapped(packed.values),
+          .shapes = wrapped(packed.shapes)};
+}
 
 std::string Function::Text() const { return ir::PrintExpression(*inner_); }
 

@@ -44,6 +44,17 @@ class Attachment {
   std::shared_ptr<const ir::Attachment> inner_;
 };
 
+// Rows in memory, by field, as the source from_rows takes them.
+struct PackedRows {
+  std::vector<std::string> names;
+  std::vector<Attachment> values;
+  std::vector<Attachment> shapes;
+};
+
+// Packs rows of the same fields. What does not fit the first row is named.
+PackedRows PackRows(
+    const std::vector<std::vector<std::pair<std::string, Plain>>>& rows);
+
 // A row function as data.
 class Function {
  public:
