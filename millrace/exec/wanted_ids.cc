@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/value.h"
 
@@ -16,7 +17,9 @@ bool NeedsIds(const ir::Pipeline& node) {
     const auto* function = argument.value.If<ir::Function>();
     return function != nullptr && (*function)->IsRandom();
   };
-  return std::ranges::any_of(node.arguments().all(), draws) ||
+  const ir::OperatorSchema& schema = node.schema();
+  const bool draws_itself = schema.traits.row_wise && schema.is_random(node.arguments());
+  return draws_itself || std::ranges::any_of(node.arguments().all(), draws) ||
          node.spec().fields().empty();
 }
 

@@ -1,6 +1,7 @@
 // The extension module millrace._core: classes and functions as _core.pyi has them.
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -18,6 +19,7 @@
 #include "millrace/adapters/python/engine.h"
 #include "millrace/adapters/python/pipeline.h"
 #include "millrace/adapters/python/plain.h"
+#include "millrace/adapters/python/runner.h"
 #include "objects.h"
 
 namespace millrace::binding {
@@ -128,11 +130,13 @@ void AddPipelines(nb::module_& module) {
   nb::class_<python::Pipeline>(module, "Pipeline")
       .def_static("make",
                   [](const std::string& name, const nb::dict& arguments,
-                     const std::vector<python::Pipeline>& inputs) {
+                     const std::vector<python::Pipeline>& inputs, int64_t reserved) {
                     const python::NamedArguments given = ToArguments(arguments);
                     const nb::gil_scoped_release without_lock;
-                    return python::Pipeline::Make(name, given, inputs);
-                  })
+                    return python::Pipeline::Make(name, given, inputs, reserved);
+                  },
+                  nb::arg("operator"), nb::arg("arguments"), nb::arg("inputs"),
+                  nb::arg("reserved") = 0)
       .def_static("parse", &python::Pipeline::Parse)
       .def_prop_ro("operator", &python::Pipeline::Operator)
       .def_prop_ro("inputs", &python::Pipeline::Inputs)
@@ -199,6 +203,65 @@ void AddEngines(nb::module_& module) {
   module.def("available_memory_bytes", &python::AvailableMemoryBytes);
 }
 
+// Gives (names, columns, identities) of a frame. The columns are over its memory.
+nb::object ReadFrame(const nb::object& memory, int64_t offset, int64_t bytes) {
+  const auto view = nb::cast<nb::ndarray<nb::ro, uint8_t, nb::c_contig>>(memory);
+  const python::ReceivedRows received =
+      python::ReadFrame(view.data() + offset, bytes);
+  nb::list columns;
+  for (const python::FieldColumn& column : received.rows.columns) {
+    columns.append(FromColumn(column));
+  }
+  return nb::make_tuple(received.rows.count, received.names, columns, received.ids);
+}
+
+python::ResultColumn ToResults(const std::string& name, nb::handle values) {
+  python::ResultColumn column = {.name = name};
+  if (!nb::isinstance<nb::list>(values)) {
+    column.values.push_back(ToPlain(values));
+    column.stacked = true;
+    return column;
+  }
+  for (const nb::handle value : nb::borrow<nb::list>(values)) {
+    column.values.push_back(ToPlain(value));
+  }
+  return column;
+}
+
+void AddRunners(nb::module_& module) {
+  module.def("configure_runners", &python::ConfigureRunners);
+  module.def("clear_runners", &python::ClearRunners, WithoutLock());
+  module.def("runner_pids", &python::RunnerPids);
+  module.def("sample_function",
+             [](const python::Engine& engine, const python::Pipeline& input,
+                const python::Attachment& function, double timeout) {
+               python::Sample sample;
+               {
+                 const nb::gil_scoped_release without_lock;
+                 sample = python::SampleFunction(engine, input, function, timeout);
+               }
+               return nb::make_tuple(sample.fields, sample.draws);
+             });
+  module.def("parse_fields", [](const std::string& text) {
+    return FromFields(python::ParseFields(text));
+  });
+  module.def("read_frame", &ReadFrame);
+  nb::class_<python::ResultFrame>(module, "ResultFrame")
+      .def("__init__",
+           [](python::ResultFrame* self, int64_t rows, const nb::dict& columns) {
+             std::vector<python::ResultColumn> results;
+             for (const auto& [name, values] : columns) {
+               results.push_back(ToResults(nb::cast<std::string>(name), values));
+             }
+             new (self) python::ResultFrame(rows, results);
+           })
+      .def_prop_ro("bytes", &python::ResultFrame::bytes)
+      .def_prop_ro("fields", &python::ResultFrame::Fields)
+      .def("copy_to", [](const python::ResultFrame& self, const nb::object& memory) {
+        self.CopyTo(nb::cast<nb::ndarray<uint8_t, nb::c_contig>>(memory).data());
+      });
+}
+
 }  // namespace
 
 NB_MODULE(_core, module) {
@@ -216,6 +279,7 @@ NB_MODULE(_core, module) {
   AddPipelines(module);
   AddTracer(module);
   AddEngines(module);
+  AddRunners(module);
 }
 
 }  // namespace millrace::binding

@@ -9,6 +9,8 @@ as the classes of millrace.errors.
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+
 # An argument of an operator or kernel: None, bool, int, float, str, a list of these,
 # an Attachment or a list of them, a Function.
 Argument: TypeAlias = Any
@@ -68,8 +70,15 @@ class Pipeline:
 
     @staticmethod
     def make(
-        operator: str, arguments: dict[str, Argument], inputs: list[Pipeline]
-    ) -> Pipeline: ...
+        operator: str,
+        arguments: dict[str, Argument],
+        inputs: list[Pipeline],
+        reserved: int = 0,
+    ) -> Pipeline:
+        """Puts an operator after its inputs.
+
+        One that makes random calls of its own reserves numbers for them.
+        """
     @staticmethod
     def parse(text: str, attachments: list[Attachment]) -> Pipeline: ...
     @property
@@ -115,6 +124,40 @@ def available_threads() -> int:
 
 def available_memory_bytes() -> int:
     """Memory that this process may use, by control group."""
+
+def configure_runners(
+    arguments: list[str], environment: list[str], hello: str, processes: int
+) -> None:
+    """Says how processes for Python functions are started, and how many."""
+
+def clear_runners() -> None:
+    """Ends the processes that are free."""
+
+def runner_pids() -> list[int]:
+    """The processes that are free."""
+
+def sample_function(
+    engine: Engine, input: Pipeline, function: Attachment, timeout: float
+) -> tuple[str, int]:
+    """Calls a function on a pipeline's first row: what fields, how many random calls."""
+
+def parse_fields(text: str) -> list[tuple[str, str, Shape]]:
+    """The fields of a spec's text."""
+
+def read_frame(
+    memory: np.ndarray[Any, Any], offset: int, bytes: int
+) -> tuple[int, list[str], list[Any], list[tuple[int, int]]]:
+    """Reads rows from shared memory: how many, names, columns, identities."""
+
+class ResultFrame:
+    """Results as they go into shared memory."""
+
+    def __init__(self, rows: int, columns: dict[str, Any]) -> None: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def fields(self) -> str: ...
+    def copy_to(self, memory: np.ndarray[Any, Any]) -> None: ...
 
 class Engine:
     """Threads and memory, shared by all iterators over them."""

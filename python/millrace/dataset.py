@@ -7,7 +7,8 @@ import itertools
 import os
 import secrets
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,10 @@ from millrace import _core
 from millrace._catalog import catalog
 from millrace._operators import Operators
 from millrace._plain import plain_argument
+from millrace._places import TracingError, Untraceable
 from millrace._structure import Structure
 from millrace.errors import PipelineError
+from millrace.functions import PythonFunction, function_name
 from millrace.tracing import trace
 
 if TYPE_CHECKING:
@@ -99,6 +102,72 @@ class Dataset(Operators):
             given[name] = traced.function
             structure = traced.structure
         return given, structure
+
+    def map(
+        self,
+        function: Callable[..., Any],
+        *,
+        python: bool | None = None,
+        output: Mapping[str, str] | str | None = None,
+        init: Callable[[], Any] | None = None,
+        timeout: float | None = 600.0,
+        seed: int | None = None,
+    ) -> Dataset:
+        """Replaces every row by what a function makes of it.
+
+        The function is traced: called once with a row that records what is done with it,
+        then run by the engine in C++. What cannot be traced runs in Python, in processes
+        beside the engine.
+
+        Args:
+            function: From the row to the new row: a dict, tuple or dataclass. With a
+                parameter `rng`, it is given the row's own random numbers.
+            python: None traces, and falls back to Python with a warning; False requires
+                tracing; True never traces.
+            output: The fields that a function in Python gives, with types, as in
+                {"image": "float32[?, ?, 3]"}; by default what it gives for the first
+                row.
+            init: Called once in every Python process, before the function.
+            timeout: Seconds that a function in Python may take for a block of rows.
+            seed: For random numbers; by default the job's.
+
+        Example:
+            >>> import millrace as mr
+            >>> ds = mr.range(3).map(lambda row: {"x": row["value"] + 1})
+            >>> [int(row["x"]) for row in ds]
+            [1, 2, 3]
+        """
+        if not python:
+            try:
+                return super().map(function, seed=seed)
+            except Untraceable as reason:
+                if python is False:
+                    raise TracingError(reason.reason, reason.place) from None
+                _warn_untraceable(function, reason)
+        how = PythonFunction(function, output, init, timeout)
+        given, draws = how.arguments(self._pipeline, self._structure)
+        pipeline = _core.Pipeline.make(
+            "map_python", {**given, "seed": seed}, [self._pipeline], draws
+        )
+        return Dataset(pipeline, None)
+
+    def map_batches(
+        self, function: Callable[..., Any], size: int = 64, **options: Any
+    ) -> Dataset:
+        """Replaces rows by what a function makes of many at once.
+
+        Args:
+            function: From `size` consecutive rows, as a batch, to as many new ones.
+            size: How many rows it sees at once; the last time fewer.
+            options: As those of `map`.
+
+        Example:
+            >>> import millrace as mr
+            >>> ds = mr.range(4).map_batches(lambda rows: {"x": rows["value"] * 2}, 2)
+            >>> [int(row["x"]) for row in ds]
+            [0, 2, 4, 6]
+        """
+        return self.batch(size).map(function, **options).unbatch()
 
     def as_tuple(self, *names: str) -> Dataset:
         """Give rows as tuples, of these fields or of all.
@@ -186,6 +255,14 @@ def _from_text(
 ) -> Dataset:
     beside = [_core.Attachment(content) for content in attachments]
     return Dataset(_core.Pipeline.parse(text, beside), structure)
+
+
+def _warn_untraceable(function: Callable[..., Any], reason: Untraceable) -> None:
+    warnings.warn(
+        f"{function_name(function)} cannot be traced and runs in Python processes: "
+        f"{reason}; python=True says that this is meant",
+        stacklevel=3,
+    )
 
 
 def _sizes(shape: list[int]) -> tuple[int | None, ...]:

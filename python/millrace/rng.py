@@ -131,7 +131,13 @@ class RowRng(Rng):
         self._seed = seed
         self._epoch = epoch
         self._row = row
+        self._first_call = first_call
         self._next_call = first_call
+
+    @property
+    def calls(self) -> int:
+        """How many random calls were made."""
+        return self._next_call - self._first_call
 
     def draw(
         self, kernel: str, operands: Sequence[Value], arguments: Mapping[str, object]

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/adapters/arrow/operators.h"
+#include "millrace/adapters/python/map_python.h"
 #include "millrace/adapters/python/pipeline.h"
 #include "millrace/adapters/python/plain.h"
 #include "millrace/base/check.h"
@@ -61,6 +62,9 @@ void Check(const absl::Status& status) {
 const ops::Library& Library() {
   static const bool extended = [] {  // Once, before anybody uses it.
     ops::ExtendDefaultLibrary(arrow::AddOperators);
+    ops::ExtendDefaultLibrary([](ops::Library& library) {
+      library.Add(MapPythonDef());
+    });
     return true;
   }();
   CHECK(extended);

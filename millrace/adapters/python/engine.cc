@@ -49,6 +49,15 @@ std::unique_ptr<Iterator> Engine::Open(const Pipeline& pipeline,
       inner_, Checked(inner_->Open(rewritten, Library(), options, state)));
 }
 
+std::optional<core::Block> Engine::FirstRow(const Pipeline& pipeline) const {
+  const rewrite::Rewritten rewritten =
+      Checked(rewrite::Rewrite(pipeline.inner(), Catalog()));
+  const auto iterator = Checked(inner_->Open(rewritten, Library(), {}));
+  const std::optional<core::Block> block = Checked(iterator->Next());
+  if (!block) return std::nullopt;
+  return block->Slice(0, 1);
+}
+
 int64_t Engine::UsedBytes() const { return inner_->memory().used_bytes; }
 
 int64_t Engine::PeakBytes() const { return inner_->memory().peak_bytes; }

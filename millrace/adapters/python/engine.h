@@ -12,6 +12,10 @@
 #include "millrace/adapters/python/pipeline.h"
 #include "millrace/adapters/python/plain.h"
 
+namespace millrace::core {
+class Block;
+}  // namespace millrace::core
+
 namespace millrace::exec {
 class Engine;
 class Iterator;
@@ -52,6 +56,9 @@ class Engine {
 
   std::unique_ptr<Iterator> Open(const Pipeline& pipeline,
                                  const PassSettings& settings) const;
+
+  // The first row of a pipeline's epoch 0; nothing where there is none.
+  std::optional<core::Block> FirstRow(const Pipeline& pipeline) const;
 
   int64_t UsedBytes() const;
   int64_t PeakBytes() const;

@@ -32,8 +32,12 @@ std::vector<int64_t> SizesOf(const core::Shape& shape) {
   return {shape.sizes().begin(), shape.sizes().end()};
 }
 
+enum class Use : uint8_t { kOwn, kView };
+
 class HandingOver {
  public:
+  explicit HandingOver(Use use) : use_(use) {}
+
   absl::StatusOr<Rows> Give(core::Block block) {
     Rows rows = {.count = block.rows()};
     std::vector<core::Column> columns = block.columns();
@@ -74,7 +78,7 @@ class HandingOver {
     const absl::StatusOr<core::Tensor> tensor = column.Row(row);
     if (!tensor.ok()) return GiveRagged(column.Slice(row, 1));
     if (core::IsVariable(tensor->dtype())) return GiveTexts(*tensor);
-    return TRY(CopyNumbers(tensor->dtype(), SizesOf(tensor->shape()), tensor->values()));
+    return TRY(GiveNumbers(tensor->dtype(), SizesOf(tensor->shape()), tensor->values()));
   }
 
   // Whether nobody but the columns has the memory, and of these only one.
@@ -86,7 +90,7 @@ class HandingOver {
 
   absl::StatusOr<Array> GiveNumbers(core::DType dtype, std::vector<int64_t> shape,
                                     core::Buffer values) {
-    if (!IsOwn(values)) return CopyNumbers(dtype, std::move(shape), values);
+    if (use_ == Use::kOwn && !IsOwn(values)) return CopyNumbers(dtype, std::move(shape), values);
     const auto owner = std::make_shared<core::Buffer>(std::move(values));
     return Array{.dtype = std::string(core::Name(dtype)),
                  .shape = std::move(shape),
@@ -157,6 +161,7 @@ class HandingOver {
     return column.Stack(column.rows()).Row(0);
   }
 
+  const Use use_;
   absl::flat_hash_map<const core::Storage*, int64_t> own_;
   int64_t copied_bytes_ = 0;
 };
@@ -164,7 +169,11 @@ class HandingOver {
 }  // namespace
 
 absl::StatusOr<Rows> HandOver(core::Block block) {
-  return HandingOver().Give(std::move(block));
+  return HandingOver(Use::kOwn).Give(std::move(block));
+}
+
+absl::StatusOr<Rows> View(const core::Block& block) {
+  return HandingOver(Use::kView).Give(block);
 }
 
 }  // namespace millrace::python

@@ -12,4 +12,8 @@ namespace millrace::python {
 // Requires: the caller keeps no other handle to the block.
 absl::StatusOr<Rows> HandOver(core::Block block);
 
+// The same without a copy of numbers: for those who only read, while the block's memory
+// lives.
+absl::StatusOr<Rows> View(const core::Block& block);
+
 }  // namespace millrace::python

@@ -112,9 +112,13 @@ Pipeline::Pipeline(const ir::Pipeline& inner)
     : inner_(std::make_shared<const ir::Pipeline>(inner)) {}
 
 Pipeline Pipeline::Make(const std::string& name, const NamedArguments& arguments,
-                        const std::vector<Pipeline>& inputs) {
+                        const std::vector<Pipeline>& inputs, int64_t reserved) {
+  std::vector<ir::Pipeline> joined = Checked(Joined(inputs));
+  const int64_t number = reserved > 0 && !joined.empty()
+                             ? joined.back().NextCallNumber() + reserved - 1
+                             : ir::kNoCallNumber;
   return Pipeline(Checked(ir::Pipeline::Make(Catalog(), name, ToArguments(arguments),
-                                             Checked(Joined(inputs)))));
+                                             std::move(joined), number)));
 }
 
 Pipeline Pipeline::Parse(const std::string& text,

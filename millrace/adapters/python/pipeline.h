@@ -73,9 +73,10 @@ class Pipeline {
  public:
   explicit Pipeline(const ir::Pipeline& inner);
 
-  // Puts an operator after its inputs, which may have been built apart.
+  // Puts an operator after its inputs, which may have been built apart. One that makes
+  // random calls of its own reserves numbers for them.
   static Pipeline Make(const std::string& name, const NamedArguments& arguments,
-                       const std::vector<Pipeline>& inputs);
+                       const std::vector<Pipeline>& inputs, int64_t reserved = 0);
   static Pipeline Parse(const std::string& text,
                         const std::vector<Attachment>& attachments);
 

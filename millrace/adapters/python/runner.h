@@ -1,0 +1,77 @@
+// Both ends of calling Python functions in processes: how the package has them started,
+// and what such a process needs to read rows and to write results. What is wrong is
+// thrown as Error.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/adapters/python/engine.h"
+#include "millrace/adapters/python/pipeline.h"
+#include "millrace/adapters/python/plain.h"
+
+namespace millrace::python {
+
+// Says how processes for Python functions are started, and how many there may be.
+void ConfigureRunners(const std::vector<std::string>& arguments,
+                      const std::vector<std::string>& environment,
+                      const std::string& hello, int processes);
+
+// The fields that a spec's text has.
+std::vector<FieldType> ParseFields(const std::string& text);
+
+// Ends those that are free, and lists them.
+void ClearRunners();
+std::vector<int> RunnerPids();
+
+// What a function gives for the first row of a pipeline.
+struct Sample {
+  std::string fields;  // As a spec; nothing where there is no row.
+  int64_t draws = 0;
+};
+
+// Calls a function on the first row of a pipeline, in a process as it will run.
+Sample SampleFunction(const Engine& engine, const Pipeline& input,
+                      const Attachment& function, double timeout);
+
+// --- In such a process ---
+
+// Rows that came in shared memory: columns as an iterator gives them, over that memory,
+// and the rows' identities, two numbers each.
+struct ReceivedRows {
+  Rows rows;
+  std::vector<std::string> names;
+  std::vector<std::pair<uint64_t, uint64_t>> ids = {};
+};
+
+ReceivedRows ReadFrame(const void* data, int64_t bytes);
+
+// A field of results: one array with the rows along its first axis, or each row's.
+struct ResultColumn {
+  std::string name;
+  std::vector<Plain> values = {};  // One array where `stacked`.
+  bool stacked = false;
+};
+
+// Results as they go into shared memory. They are not copied before CopyTo.
+class ResultFrame {
+ public:
+  ResultFrame(int64_t rows, const std::vector<ResultColumn>& columns);
+  ~ResultFrame();
+
+  int64_t bytes() const;
+  void CopyTo(void* data) const;
+
+  // The spec of the rows: numbers of axes, and no sizes.
+  std::string Fields() const;
+
+ private:
+  struct Inner;
+  std::unique_ptr<Inner> inner_;
+};
+
+}  // namespace millrace::python

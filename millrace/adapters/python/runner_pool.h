@@ -1,0 +1,53 @@
+// The processes that run Python functions, shared by all that call them: at most as many
+// as there are threads. Started when needed, kept for the next call, replaced when they
+// die. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+
+#include "millrace/adapters/python/runner_process.h"
+#include "millrace/base/mutex.h"
+#include "millrace/core/block.h"
+#include "millrace/core/pool.h"
+
+namespace millrace::python {
+
+class RunnerPool {
+ public:
+  // How processes are started from now on, and how many there may be.
+  void Configure(RunnerCommand command, int processes);
+
+  // Calls a function on rows, in a process that is free; waits for one. A process that
+  // dies or hangs is an error of the row it was at: the rows before it come out.
+  absl::StatusOr<FunctionResult> Call(const FunctionCall& call, const core::Block& rows,
+                                      core::Pool& pool);
+
+  // Ends all processes that are free.
+  void Clear();
+
+  // Of those that are free.
+  std::vector<int> Pids() const;
+
+ private:
+  absl::StatusOr<std::unique_ptr<RunnerProcess>> Take();
+  void Return(std::unique_ptr<RunnerProcess> process);
+  absl::StatusOr<FunctionResult> GoOnWithout(const FunctionCall& call,
+                                             const core::Block& rows, core::Pool& pool,
+                                             const absl::Status& error);
+
+  mutable base::Mutex mutex_;
+  base::CondVar changed_;
+  RunnerCommand command_ ABSL_GUARDED_BY(mutex_);
+  int processes_max_ ABSL_GUARDED_BY(mutex_) = 1;
+  int busy_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<std::unique_ptr<RunnerProcess>> free_ ABSL_GUARDED_BY(mutex_);
+};
+
+// The pool of this process.
+RunnerPool& Runners();
+
+}  // namespace millrace::python

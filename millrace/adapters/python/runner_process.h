@@ -1,0 +1,104 @@
+// One process that runs Python functions: started by exec of the interpreter, spoken to
+// over a socket, one call at a time. Rows go through shared memory. It ends when the
+// socket closes, so it never outlives this one. Belongs to one thread at a time.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include "millrace/adapters/python/shared_region.h"
+#include "millrace/api/python_calls.h"
+#include "millrace/base/mutex.h"
+#include "millrace/core/block.h"
+#include "millrace/core/buffer.h"
+#include "millrace/core/pool.h"
+#include "millrace/ir/attachment.h"
+
+namespace millrace::python {
+
+// How a process is started: what to execute, and its first message, with which it can
+// find the user's modules. The socket is the descriptor kRunnerSocket.
+struct RunnerCommand {
+  std::vector<std::string> arguments = {};
+  std::vector<std::string> environment = {};
+  std::string hello = {};
+};
+
+inline constexpr int kRunnerSocket = 3;
+
+// What a function is called with, besides rows.
+struct FunctionCall {
+  const ir::Attachment& function;
+  std::string fields = {};  // Of what comes out; empty: whatever it is.
+  uint64_t seed = 0;
+  uint64_t epoch = 0;
+  int64_t first_call = 0;
+  absl::Duration timeout = absl::InfiniteDuration();
+};
+
+// What came of it: the rows before the first that failed, and why that did.
+struct FunctionResult {
+  core::Block rows = {};
+  absl::Status error = {};  // DataLoss, of the row behind these.
+  std::string fields = {};
+  int64_t draws = 0;
+};
+
+class RunnerProcess {
+ public:
+  static absl::StatusOr<std::unique_ptr<RunnerProcess>> Start(
+      const RunnerCommand& command);
+  ~RunnerProcess();
+  RunnerProcess(const RunnerProcess&) = delete;
+  RunnerProcess& operator=(const RunnerProcess&) = delete;
+
+  // Calls a function on rows. An error that is no row's means that the process is of no
+  // use any more; Aborted, that it died or hung in a row, whose number is in failed_row.
+  absl::StatusOr<FunctionResult> Call(const FunctionCall& call, const core::Block& rows,
+                                      core::Pool& pool);
+
+  // The row in which the process ended, of the call that did not return.
+  int64_t failed_row() const { return failed_row_; }
+
+  pid_t pid() const { return pid_; }
+
+ private:
+  class Answered;
+  struct Released;
+
+  RunnerProcess(int socket, pid_t pid);
+
+  absl::Status Load(const ir::Attachment& function, absl::Duration timeout);
+  absl::Status MakeRoom(int64_t bytes);
+  absl::Status WriteRows(const core::Block& rows, core::Pool& pool,
+                         api::PythonCall& call);
+  absl::Status Send(const std::string& message) const;
+  absl::StatusOr<api::PythonAnswer> Ask(const api::PythonCall& call,
+                                        absl::Duration timeout);
+  absl::StatusOr<std::string> Receive(absl::Duration timeout, int& descriptor);
+  absl::StatusOr<core::Block> RowsOf(const api::PythonAnswer& answer);
+  absl::Status Ended(absl::Duration timeout, bool hung);
+
+  const int socket_;
+  const pid_t pid_;
+  bool reaped_ = false;
+  bool region_is_new_ = false;
+  int64_t failed_row_ = 0;
+  std::shared_ptr<SharedRegion> input_;
+  absl::flat_hash_set<std::string> loaded_;
+  absl::flat_hash_map<int64_t, std::shared_ptr<SharedRegion>> answers_;
+  std::shared_ptr<Released> released_;
+};
+
+}  // namespace millrace::python
