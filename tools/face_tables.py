@@ -88,7 +88,7 @@ PAIRS = {
 }
 
 # Optional arguments that need no name, besides those that must be given.
-POSITIONAL = {"axis", "count", "path", "separator"}
+POSITIONAL = {"axis", "count", "dtype", "format", "path", "separator"}
 
 # Operators whose methods and functions are written by hand, for their arguments are
 # not those that users have.

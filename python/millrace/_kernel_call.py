@@ -33,10 +33,15 @@ def evaluate(
     """Runs a kernel on plain values; `draw` is what a random one draws by."""
     values = [_operand(kernel, operand) for operand in operands]
     plain = {name: plain_argument(value) for name, value in arguments.items()}
-    result = _core.evaluate(kernel, values, plain, draw)
-    if isinstance(result, np.ndarray) and result.ndim == 0:
-        return result[()]  # A number, as NumPy's own functions give.
-    return result
+    return _as_usual(_core.evaluate(kernel, values, plain, draw))
+
+
+def _as_usual(result: object) -> Value:
+    """Gives an array as NumPy's own functions do: int64 by that name, and numbers."""
+    if not isinstance(result, np.ndarray):
+        return result
+    array = result.view(np.dtype(result.dtype.name))
+    return array[()] if array.ndim == 0 else array
 
 
 def _operand(kernel: str, operand: object) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tracing_rows import text_of, traced
 
 from millrace.tracing import TracingError, Untraceable
+from tracing_rows import text_of, traced
 
 Function = Callable[[Any], Any]
 TABLE = np.array([1, 2, 3, 4], np.float32)
@@ -36,7 +36,7 @@ OPERATIONS: list[tuple[Function, str]] = [
     (lambda row: abs(row["x"]), "absolute(.x)"),
     (lambda row: row["x"] < 1, ".x < 1"),
     (lambda row: row["x"] >= 1, ".x >= 1"),
-    (lambda row: 1 > row["x"], ".x < 1"),
+    (lambda row: 1 > row["x"], ".x < 1"),  # noqa: SIM300
     (lambda row: row["x"] == 1, ".x == 1"),
     (lambda row: row["x"] != 1, ".x != 1"),
     (lambda row: row["t"] == "a", '.t == "a"'),
@@ -103,7 +103,7 @@ PARTS: list[tuple[Function, str]] = [
 NUMPY: list[tuple[Function, str]] = [
     (lambda row: TABLE * row["v"], "float32[1.0, 2.0, 3.0, 4.0] * .v"),
     (lambda row: row["v"] - TABLE, ".v - float32[1.0, 2.0, 3.0, 4.0]"),
-    (lambda row: TABLE == row["v"], "float32[1.0, 2.0, 3.0, 4.0] == .v"),
+    (lambda row: TABLE == row["v"], "float32[1.0, 2.0, 3.0, 4.0] == .v"),  # noqa: SIM300
     (lambda row: np.float32(2) * row["f"], "2.0f32 * .f"),
     (lambda row: np.int64(2) * row["x"], "2i64 * .x"),
     (lambda row: np.add(TABLE, row["v"]), "float32[1.0, 2.0, 3.0, 4.0] + .v"),
@@ -149,11 +149,11 @@ TRAPS: list[tuple[Function, str]] = [
     (lambda row: row["x"] in (1, 2), "mr.math.where"),
     (lambda row: "a" in row["t"], "mr.text.contains"),
     (lambda row: [0 for _ in range(row["x"])], ".astype"),
-    (lambda row: [i for i in row["n"]], "mr.math"),
+    (lambda row: [i + 1 for i in row["n"]], "mr.math"),
     (lambda row: sum(row["n"]), ".sum()"),
     (lambda row: len(row["n"]), "mr.math.length"),
     (lambda row: len(row["x"]), "mr.math.length"),
-    (lambda row: [pixel for pixel in row["img"]], "mr.math"),
+    (lambda row: list(row["img"]), "mr.math"),
     (lambda row: float(row["x"]), ".astype"),
     (lambda row: int(row["f"]), ".astype"),
     (lambda row: math.sqrt(row["x"]), "mr.math"),

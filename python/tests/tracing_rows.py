@@ -35,3 +35,24 @@ def traced(
 def text_of(function: Callable[..., Any]) -> str:
     """Gives a function of one value as the text form has it, without braces."""
     return traced(function, "filter", "predicate").function.text[1:-1]
+
+
+def rows_of(pipeline: _core.Pipeline, *, seed: int = 0, epoch: int = 0) -> list[Any]:
+    """Runs a pipeline, and gives its rows as dicts."""
+    engine = _core.Engine(2, 64 << 20, 0)
+    passing = engine.open(pipeline, seed=seed, epoch=epoch, any_order=False, state=None)
+    names = [name for name, _, _ in pipeline.fields]
+    rows: list[dict[str, Any]] = []
+    while (block := passing.next()) is not None:
+        count, columns, _ = block
+        for i in range(count):
+            values = [column[i] for column in columns]
+            rows.append(dict(zip(names, values, strict=True)))
+    return rows
+
+
+def mapped(function: Callable[..., Any], *, seed: int = 0, epoch: int = 0) -> list[Any]:
+    """Traces a function, and gives what it makes of the rows."""
+    arguments = {"function": traced(function).function, "seed": None}
+    pipeline = _core.Pipeline.make("map", arguments, [ROWS])
+    return rows_of(pipeline, seed=seed, epoch=epoch)

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from tracing_rows import ROWS, traced
 
 from millrace.errors import PipelineError
 from millrace.rng import Rng
 from millrace.tracing import Structure, TracingError, Untraceable, trace
+from tracing_rows import ROWS, traced
 
 Row = Any
 
@@ -97,7 +97,9 @@ def test_a_predicate_gives_one_value() -> None:
     given = traced(lambda row: row["x"] > 1, "filter", "predicate")
     assert given.function.text == "{.x > 1}"
     assert given.structure is None
-    with pytest.raises(TracingError, match="filter: .* one value, and returned a dict"):
+    with pytest.raises(
+        TracingError, match=r"filter: .* one value, and returned a dict"
+    ):
         traced(lambda row: {"x": row["x"]}, "filter", "predicate")
 
 
@@ -168,10 +170,11 @@ def test_random_numbers_come_from_rng() -> None:
 def test_global_generators_are_errors_and_stay_where_they_were(
     draw: Callable[[], Any], name: str
 ) -> None:
-    before = random.getstate(), np.random.get_state()[2]
+    numpys: Callable[[], Any] = np.random.get_state
+    before = random.getstate(), numpys()[2]
     with pytest.raises(TracingError, match=f"draws from {name}.*rng.uniform"):
         traced(lambda row: {"y": row["x"] * draw()})
-    assert (random.getstate(), np.random.get_state()[2]) == before
+    assert (random.getstate(), numpys()[2]) == before
 
 
 def test_torchs_generator_is_an_error_too() -> None:
@@ -201,9 +204,9 @@ def test_a_draw_counts_even_where_the_function_goes_to_python() -> None:
 
 def test_what_differs_between_two_calls_is_an_error() -> None:
     generator = np.random.default_rng(0)
-    with pytest.raises(TracingError, match="something else.*rng"):
+    with pytest.raises(TracingError, match=r"something else.*rng"):
         traced(lambda row: {"y": row["x"] + generator.random()})
-    with pytest.raises(TracingError, match="something else.*rng"):
+    with pytest.raises(TracingError, match=r"something else.*rng"):
         traced(lambda row: {"y": row["x"] + time.perf_counter_ns()})
     names = iter("ab")
     with pytest.raises(TracingError, match="something else"):
@@ -225,7 +228,7 @@ def test_changed_variables_are_errors() -> None:
         return {"y": row["x"]}
 
     def counts_globally(row: Row) -> Row:
-        global COUNTER  # noqa: PLW0603
+        global COUNTER
         COUNTER += 1
         return {"y": row["x"] + COUNTER}
 
@@ -271,7 +274,7 @@ def test_methods_partials_and_objects_are_functions() -> None:
         return {"y": row["x"] * factor}
 
     assert traced(functools.partial(times, 4)).function.text == "{y: .x * 4}"
-    with pytest.raises(TracingError, match="changes self.calls"):
+    with pytest.raises(TracingError, match=r"changes self\.calls"):
         traced(counting)
 
 

@@ -258,8 +258,8 @@ def draw_mixup(images: Value, *, alpha: float = 0.2, rng: Rng) -> Value:
 
 def encode(
     image: Value,
-    *,
     format: Literal["jpeg", "png", "webp"] = "jpeg",
+    *,
     quality: int = 90,
 ) -> Value:
     """Encodes an image: the bytes of a JPEG, PNG or WebP file.

@@ -484,10 +484,10 @@ def not_equal(a: Value, b: Value) -> Value:
 def one_hot(
     x: Value,
     depth: int,
+    dtype: DType = "float32",
     *,
     on: float = 1.0,
     off: float = 0.0,
-    dtype: DType = "float32",
 ) -> Value:
     """Gives each class a vector that is on at its place and off elsewhere; for a class
     that is not below depth, off everywhere.

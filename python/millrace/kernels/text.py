@@ -173,7 +173,7 @@ def strip(
     return call("strip", [x], arguments)
 
 
-def to_number(x: Value, *, dtype: DType = "float32") -> Value:
+def to_number(x: Value, dtype: DType = "float32") -> Value:
     """Reads texts as decimal numbers, with white space around them; a text that is
     none, or out of range, is an error of the row.
 

@@ -6,7 +6,7 @@ Written by tools/python_faces.py from the catalog of the engine.
 from millrace._kernel_call import Value, call
 
 
-def parse(x: Value, *, format: str = "iso8601", unit: str = "seconds") -> Value:
+def parse(x: Value, format: str = "iso8601", *, unit: str = "seconds") -> Value:
     """Reads texts as dates and times: how long since 1970-01-01 00:00 UTC.
 
     A text that is none is an error of the row.
