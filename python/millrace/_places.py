@@ -12,7 +12,7 @@ from millrace.errors import PipelineError
 
 _PACKAGE = str(Path(__file__).parent) + os.sep
 _LIBRARIES = tuple(
-    sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")
+    sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")
 )
 
 
@@ -53,6 +53,10 @@ class TracingError(_Placed, PipelineError):
     """A function is wrong, whether it is traced or run in Python."""
 
 
+class UnknownFieldError(TracingError, KeyError):
+    """A function reads a field that its rows do not have."""
+
+
 def place_of_code(code: CodeType) -> Place:
     """Gives the line where a function begins."""
     return Place(code.co_filename, code.co_firstlineno)
@@ -64,7 +68,8 @@ def _is_ours(frame: FrameType) -> bool:
 
 def _is_library(frame: FrameType) -> bool:
     name = frame.f_code.co_filename
-    return name.startswith(_LIBRARIES) or name.startswith("<frozen")
+    installed = "site-packages" in name or "dist-packages" in name
+    return installed or name.startswith((*_LIBRARIES, "<frozen"))
 
 
 def _innermost(frames: list[tuple[FrameType, int]]) -> Place | None:

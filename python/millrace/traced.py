@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from millrace import _core, _numpy_calls
-from millrace._places import TracingError, Untraceable, current_place
+from millrace._places import TracingError, UnknownFieldError, Untraceable, current_place
 from millrace._plain import plain_argument, plain_value
 from millrace._refusals import LATER, Refusals
 
@@ -63,7 +63,7 @@ class Recording:
     def row(self) -> "RowView":
         """Gives the row that the function is called with."""
         names = [name for name, _, _ in self._tracer.fields()]
-        return RowView(self, {name: self._field(name) for name in names})
+        return RowView({name: self._field(name) for name in names})
 
     def call(
         self, kernel: str, operands: Sequence[object], arguments: Mapping[str, object]
@@ -374,6 +374,10 @@ class Traced(Refusals):
 
     ravel = flatten
 
+    def copy(self) -> "Traced":
+        """Gives the value itself, which nobody can change."""
+        return self
+
     def transpose(self, *axes: Any) -> "Traced":
         """Puts the axes in another order; without one, in reverse."""
         order = axes[0] if len(axes) == 1 else axes
@@ -439,8 +443,7 @@ class Traced(Refusals):
     # A class that compares loses its hash, and we want our error.
     __hash__ = Refusals.__hash__
 
-    def __copy__(self) -> "Traced":
-        return self
+    __copy__ = copy
 
     def __deepcopy__(self, memo: object) -> "Traced":
         return self
@@ -458,14 +461,10 @@ class Traced(Refusals):
 class RowView(dict[str, Traced]):
     """The row that a function is called with: a dict of its own, by field name."""
 
-    def __init__(self, recording: Recording, fields: Mapping[str, Traced]) -> None:
-        super().__init__(fields)
-        self._recording = recording
-
     def __missing__(self, name: object) -> NoReturn:
         near = get_close_matches(str(name), self, n=1)
         meant = f" (did you mean {near[0]!r}?)" if near else ""
         names = ", ".join(self) or "none"
-        raise self._recording.wrong(
-            f"there is no field {name!r}{meant}; fields are: {names}"
-        )
+        # Not noted: a function may ask and go on, as with any dict.
+        reason = f"there is no field {name!r}{meant}; fields are: {names}"
+        raise UnknownFieldError(reason, current_place())

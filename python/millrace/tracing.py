@@ -4,6 +4,7 @@ A function is called twice. What differs between the calls, or draws from a gene
 its own, would be frozen in the expression; that is an error, and `rng` the remedy.
 """
 
+import collections
 import functools
 import inspect
 import itertools
@@ -11,7 +12,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -69,8 +70,11 @@ def trace(
         ),
         row=row,
     )
-    first = call.checked()
-    second = call.checked()
+    first = call.once()
+    # What the first call prepared for all that follow is no change with every row.
+    before = {name: _seen(value) for name, value in _captured(function)}
+    second = call.once()
+    call.check_unchanged(before)
     same = first.function.text == second.function.text
     if same and first.structure == second.structure:
         return first
@@ -94,13 +98,12 @@ class _Call:
         """An error about the function as a whole."""
         return TracingError(f"{self.operator}: {reason}", _place_of(self.function))
 
-    def checked(self) -> TracedFunction:
-        """Calls it once, and sees to it that it changes nothing outside."""
+    def once(self) -> TracedFunction:
+        """Calls it, and sees to it that no global generator moves."""
         generators = _moving_generators()
-        before = {name: _seen(value) for name, value in _captured(self.function)}
         outcome: TracedFunction | Untraceable
         try:
-            outcome = self._once()
+            outcome = self._recorded()
         except Untraceable as error:
             outcome = error
         finally:
@@ -112,10 +115,10 @@ class _Call:
             )
         if isinstance(outcome, Untraceable):
             raise outcome
-        self._check_unchanged(before)
         return outcome
 
-    def _check_unchanged(self, before: Mapping[str, Any]) -> None:
+    def check_unchanged(self, before: Mapping[str, Any]) -> None:
+        """Compares what the function uses from outside with what it was."""
         after = dict(_captured(self.function))
         for name, seen in before.items():
             if name not in after or _seen(after[name]) != seen:
@@ -125,7 +128,7 @@ class _Call:
                     "keep it in the state of scan, or use python=True"
                 )
 
-    def _once(self) -> TracedFunction:
+    def _recorded(self) -> TracedFunction:
         recording = self.new_recording()
         try:
             result = self._called(recording)
@@ -286,12 +289,21 @@ def _captured(function: Any) -> Iterator[tuple[str, Any]]:
     for name in _names_in(inner.__code__):
         if name in inner.__globals__:
             yield name, inner.__globals__[name]
+    yield from _defaults(inner)
     cells = zip(inner.__code__.co_freevars, inner.__closure__ or (), strict=True)
     for name, cell in cells:
         try:
             yield name, cell.cell_contents
         except ValueError:  # Not assigned yet.
             continue
+
+
+def _defaults(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    values = function.__defaults__ or ()
+    count = function.__code__.co_argcount
+    names = function.__code__.co_varnames[count - len(values) : count]
+    yield from zip(names, values, strict=True)
+    yield from (function.__kwdefaults__ or {}).items()
 
 
 def _names_in(code: CodeType) -> Iterator[str]:
@@ -314,9 +326,12 @@ def _seen(value: Any) -> tuple[Any, ...]:
     if isinstance(value, dict):
         pairs = itertools.islice(value.items(), _ITEMS_MAX)
         return id(value), len(value), [(id(key), id(item)) for key, item in pairs]
-    if isinstance(value, list | set | bytearray):
+    if isinstance(value, list | set | bytearray | collections.deque):
         items = itertools.islice(value, _ITEMS_MAX)
         return id(value), len(value), [id(item) for item in items]
     if isinstance(value, bool | int | float | complex | str | bytes):
         return (value,)  # In a tuple, NaN equals itself.
-    return (id(value),)
+    if isinstance(value, type | ModuleType) or inspect.isroutine(value):
+        return (id(value),)
+    own = getattr(value, "__dict__", {})
+    return id(value), [(name, id(item)) for name, item in own.items()]

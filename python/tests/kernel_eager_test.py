@@ -98,7 +98,8 @@ def test_mistakes_are_errors_of_the_call() -> None:
     with pytest.raises(Error, match="reshape"):
         math.reshape(np.zeros(4), (3,))
     with pytest.raises(PipelineError, match="method"):
-        image.resize(np.zeros((2, 2, 3), np.uint8), (1, 1), method="cubic")  # type: ignore[arg-type]
+        method: Any = "cubic"
+        image.resize(np.zeros((2, 2, 3), np.uint8), (1, 1), method=method)
     with pytest.raises(TypeError, match=re.escape("add: takes numbers, texts and")):
         math.add(1, object())
     with pytest.raises(Error):

@@ -88,7 +88,7 @@ def test_draws_are_numbered_in_the_order_of_the_calls() -> None:
 
 def test_only_a_rows_own_rng_will_do() -> None:
     outside = RowRng(1)
-    numpys = np.random.default_rng(0)
+    numpys: Any = np.random.default_rng(0)
     for wrong in (outside, numpys, 5):
         with pytest.raises(TracingError, match="random_flip: rng must be"):
             traced(
@@ -97,7 +97,7 @@ def test_only_a_rows_own_rng_will_do() -> None:
                 }
             )
     with pytest.raises(TypeError, match="rng must be"):
-        image.random_flip(np.zeros((2, 2, 3), np.uint8), rng=numpys)  # type: ignore[arg-type]
+        image.random_flip(np.zeros((2, 2, 3), np.uint8), rng=numpys)
     with pytest.raises(TracingError, match=r"changes outside|something else"):
         traced(lambda row: {"y": row["x"] + outside.uniform()})
 

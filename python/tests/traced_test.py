@@ -103,7 +103,10 @@ PARTS: list[tuple[Function, str]] = [
 NUMPY: list[tuple[Function, str]] = [
     (lambda row: TABLE * row["v"], "float32[1.0, 2.0, 3.0, 4.0] * .v"),
     (lambda row: row["v"] - TABLE, ".v - float32[1.0, 2.0, 3.0, 4.0]"),
-    (lambda row: TABLE == row["v"], "float32[1.0, 2.0, 3.0, 4.0] == .v"),  # noqa: SIM300
+    (
+        lambda row: TABLE == row["v"],  # noqa: SIM300
+        "float32[1.0, 2.0, 3.0, 4.0] == .v",
+    ),
     (lambda row: np.float32(2) * row["f"], "2.0f32 * .f"),
     (lambda row: np.int64(2) * row["x"], "2i64 * .x"),
     (lambda row: np.add(TABLE, row["v"]), "float32[1.0, 2.0, 3.0, 4.0] + .v"),
@@ -201,7 +204,7 @@ def test_what_would_be_frozen_is_an_error_with_the_remedy(
 
 
 WRONG: list[tuple[Function, str]] = [
-    (lambda row: {"y": row["lable"]}, "there is no field 'lable'"),
+    (lambda row: {"y": row["size"]}, "there is no field 'size'; fields are: x, f,"),
     (lambda row: {"y": row["imgs"]}, "did you mean 'img'?"),
     (lambda row: {"y": row["x"] + row["t"]}, "add: needs numbers"),
     (lambda row: {"y": row["img"] + 300}, "300 does not fit uint8"),
@@ -251,6 +254,7 @@ def test_a_value_is_of_no_use_outside_of_its_function() -> None:
 
     with pytest.raises(TracingError, match="changes kept"):
         traced(keep)
+    assert not isinstance(kept[0], int)
     assert "has ended" in repr(kept[0])
     with pytest.raises(Untraceable, match="outside the function"):
         kept[0] + 1
@@ -272,3 +276,13 @@ def test_the_row_is_a_dict_of_its_own() -> None:
     assert traced(change).function.text == "{f: .f, y: .x * 2}"
     both = traced(lambda row: {**row, "x": 1}).function.text
     assert both.startswith("{x: 1, f: .f, v: .v")
+
+
+def test_a_function_may_ask_for_a_field_that_is_not_there() -> None:
+    def asks(row: Any) -> Any:
+        try:
+            return {"y": row["weight"]}
+        except KeyError:
+            return {"y": 1.0}
+
+    assert traced(asks).function.text == "{y: 1.0}"

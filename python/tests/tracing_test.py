@@ -5,6 +5,7 @@ import functools
 import random
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -221,6 +222,7 @@ def test_changed_variables_are_errors() -> None:
     seen: list[Any] = []
     cache: dict[str, Any] = {}
     totals = np.zeros(3)
+    stats = SimpleNamespace(rows=0)
 
     def counts(row: Row) -> Row:
         nonlocal count
@@ -244,13 +246,33 @@ def test_changed_variables_are_errors() -> None:
         totals[0] += 1
         return {"y": row["x"]}
 
-    named = {"count": counts, "COUNTER": counts_globally, "seen": appends}
-    named |= {"cache": keeps, "totals": adds}
+    def reports(row: Row) -> Row:
+        stats.rows += 1
+        return {"y": row["x"]}
+
+    def remembers(row: Row, memory: list[Any] = []) -> Row:  # noqa: B006
+        memory.append(1)
+        return {"y": row["x"]}
+
+    named: dict[str, Callable[..., Any]] = {"count": counts, "seen": appends}
+    named |= {"COUNTER": counts_globally, "cache": keeps, "totals": adds}
+    named |= {"stats": reports, "memory": remembers}
     for name, function in named.items():
         with pytest.raises(TracingError, match=f"changes {name}.*scan") as raised:
             traced(function)
         assert raised.value.place is not None
         assert "def " in raised.value.place.source
+
+
+def test_what_is_prepared_once_is_no_change() -> None:
+    tables: dict[int, Any] = {}
+
+    def looks_up(row: Row) -> Row:
+        if 4 not in tables:
+            tables[4] = np.arange(4)
+        return {"y": row["v"] + tables[4]}
+
+    assert "int64[0, 1, 2, 3]" in traced(looks_up).function.text
 
 
 class Counting:
