@@ -19,13 +19,13 @@ def plain_value(value: object) -> Any:
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
     if isinstance(value, np.ndarray | np.generic):
-        return _plain_array(np.asarray(value, order="C"))
+        return _plain_array(np.asarray(value))
     if isinstance(value, bool | int | float):
         return value
     if isinstance(value, list | tuple):
         return _plain_list(list(value))
     if hasattr(value, "__array__"):
-        return _plain_array(np.asarray(value, order="C"))
+        return _plain_array(np.asarray(value))
     return None
 
 

@@ -75,8 +75,9 @@ class Refusals:
         # answer would choose a branch once and for all.
         if self._recording.is_open:
             raise self._recording.untraceable(
-                "isinstance of a field would be decided while tracing; "
-                "ask for its .dtype and .shape"
+                "isinstance of a field, here or in a library, would be decided while "
+                "tracing; ask for its .dtype and .shape, and use kernels such as "
+                "those of mr.text and mr.json"
             )
         return type(self)
 

@@ -333,7 +333,8 @@ class Traced(Refusals):
         if item is None:
             return call("expand_dims", [self], {"axis": axis}), axis + 1
         if type(item) is slice:
-            if item == slice(None):
+            bounds = (item.start, item.stop, item.step)
+            if all(bound is None for bound in bounds):
                 return self, axis + 1
             arguments = {"start": item.start, "stop": item.stop}
             arguments["step"] = 1 if item.step is None else item.step

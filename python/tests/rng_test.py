@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from millrace import _core
 from millrace.kernels import image, math
 from millrace.rng import Rng, RowRng
 from millrace.tracing import TracingError
@@ -57,6 +58,12 @@ def test_every_call_seed_epoch_and_row_draws_anew() -> None:
     draws += [RowRng(1, row=1).uniform(), RowRng(1, row=1 << 64).uniform()]
     assert len(set(draws)) == len(draws)
     assert RowRng(1).uniform() == draws[0]
+
+
+def test_rows_are_told_apart_by_all_128_bits() -> None:
+    rng = RowRng(1, epoch=2, row=(3 << 64) + 4, first_call=5)
+    key = (1, 2, 5, 3, 4)
+    assert rng.uniform() == _core.evaluate("uniform", [0.0, 1.0], {"shape": []}, key)
 
 
 def test_draws_lie_where_they_should() -> None:

@@ -2,8 +2,9 @@
 
 import copy
 import math
-import re
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -167,7 +168,9 @@ TRAPS: list[tuple[Function, str]] = [
     (lambda row: f"{row['x']:3d}", "mr.text.to_text"),
     (lambda row: "%s" % row["x"], "mr.text.to_text"),  # noqa: UP031
     (lambda row: "{}".format(row["x"]), "mr.text.to_text"),
-    (lambda row: open(row["t"]), "mr.io.read"),  # noqa: PTH123, SIM115
+    (lambda row: open(row["t"]), ".astype"),  # noqa: PTH123, SIM115
+    (lambda row: os.path.join("data", row["t"]), "mr.io.read"),  # noqa: PTH118
+    (lambda row: Path("data") / row["t"], "isinstance"),
     (lambda row: np.array(row["v"]), "mr.math"),
     (lambda row: np.asarray(row["v"]), "mr.math"),
     (lambda row: np.linalg.norm(row["v"]), "numpy.linalg.norm"),
@@ -196,8 +199,9 @@ TRAPS: list[tuple[Function, str]] = [
 def test_what_would_be_frozen_is_an_error_with_the_remedy(
     function: Function, remedy: str
 ) -> None:
-    with pytest.raises(Untraceable, match=re.escape(remedy)) as raised:
+    with pytest.raises(Untraceable) as raised:
         traced(function)
+    assert remedy in raised.value.reason
     assert raised.value.place is not None
     assert raised.value.place.file == __file__
     assert "lambda row:" in raised.value.place.source
@@ -220,11 +224,11 @@ WRONG: list[tuple[Function, str]] = [
 def test_what_is_wrong_is_found_at_once_with_the_line(
     function: Function, message: str
 ) -> None:
-    with pytest.raises((TracingError, Untraceable), match=re.escape(message)) as raised:
+    with pytest.raises((TracingError, Untraceable)) as raised:
         traced(function)
+    assert message in raised.value.reason
     assert raised.value.place is not None
     assert raised.value.place.file == __file__
-    assert message.split()[0] in str(raised.value)
 
 
 def test_types_and_shapes_are_known_without_rows() -> None:

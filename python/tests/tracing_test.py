@@ -80,8 +80,9 @@ def test_a_function_sees_rows_as_the_one_before_made_them() -> None:
     ],
 )
 def test_what_is_no_row_is_an_error(result: Callable[..., Any], message: str) -> None:
-    with pytest.raises(TracingError, match=message) as raised:
+    with pytest.raises(TracingError) as raised:
         traced(result)
+    assert message in raised.value.reason
     assert isinstance(raised.value, PipelineError)
     assert raised.value.place is not None
     assert raised.value.place.file == __file__
@@ -212,6 +213,9 @@ def test_what_differs_between_two_calls_is_an_error() -> None:
     names = iter("ab")
     with pytest.raises(TracingError, match="something else"):
         traced(lambda row: {next(names): row["x"]})
+    kinds = iter([dict, Pair])
+    with pytest.raises(TracingError, match="something else"):
+        traced(lambda row: next(kinds)(first=row["x"], second=1))
 
 
 COUNTER = 0
