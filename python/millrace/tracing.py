@@ -145,8 +145,9 @@ class _Call:
 
     def _called(self, recording: Recording) -> Any:
         row: Any = recording.row()
-        if self.row is not None and self.row.kind is not dict:
-            row = self.row.rebuilt(list(row.values()))
+        known = self.row  # Beside a state, its fields are not all there are.
+        if known is not None and known.kind is not dict and known.names == tuple(row):
+            row = known.rebuilt(list(row.values()))
         given = {"rng": TracedRng(recording)} if _takes_rng(self.function) else {}
         _check_signature(self.function, given)
         try:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from millrace.tracing import TracingError, Untraceable
-from tracing_rows import text_of, traced
+from tracing_rows import ROWS, mapped, rows_of, text_of, traced
 
 Function = Callable[[Any], Any]
 TABLE = np.array([1, 2, 3, 4], np.float32)
@@ -75,7 +75,6 @@ PARTS: list[tuple[Function, str]] = [
     ),
     (lambda row: row["v"].astype(np.int32), 'cast(.v, dtype="int32")'),
     (lambda row: row["x"].astype(float), 'cast(.x, dtype="float64")'),
-    (lambda row: row["b"].astype(str), 'cast(.b, dtype="string")'),
     (lambda row: row["v"].reshape(2, 2), "reshape(.v, shape=[2, 2])"),
     (lambda row: row["v"].reshape((2, -1)), "reshape(.v, shape=[2, -1])"),
     (lambda row: row["img"].flatten(), "reshape(.img, shape=[-1])"),
@@ -111,7 +110,7 @@ NUMPY: list[tuple[Function, str]] = [
     (lambda row: np.float32(2) * row["f"], "2.0f32 * .f"),
     (lambda row: np.int64(2) * row["x"], "2i64 * .x"),
     (lambda row: np.add(TABLE, row["v"]), "float32[1.0, 2.0, 3.0, 4.0] + .v"),
-    (lambda row: np.sqrt(row["v"]), "sqrt(.v)"),
+    (lambda row: np.sqrt(row["f"]), "sqrt(.f)"),
     (lambda row: np.square(row["x"]), ".x * .x"),
     (lambda row: np.maximum(row["x"], 0), "maximum(.x, 0)"),
     (lambda row: np.logical_not(row["ok"]), "not .ok"),
@@ -139,6 +138,87 @@ def test_an_operation_is_its_kernel(function: Function, text: str) -> None:
 @pytest.mark.parametrize(("function", "text"), NUMPY)
 def test_a_function_of_numpy_is_its_kernel(function: Function, text: str) -> None:
     assert text_of(function) == text
+
+
+# More that must be as NumPy has it, types included.
+SAME: list[Function] = [
+    lambda row: np.floor(row["v"]),
+    lambda row: np.ceil(row["v"]),
+    lambda row: np.rint(row["v"] * 0.5),
+    lambda row: np.isnan(row["v"]),
+    lambda row: np.isfinite(row["v"]),
+    lambda row: np.remainder(row["v"], -2),
+    lambda row: np.fabs(row["v"]),
+    lambda row: np.logical_or(row["ok"], row["x"] > 2),
+    lambda row: np.minimum(row["v"], row["f"]),
+    lambda row: np.power(row["x"], 3),
+    lambda row: np.mean(row["img"], axis=2),
+    lambda row: np.mean(row["x"]),
+    lambda row: np.sum(row["img"]),
+    lambda row: np.sum(row["v"] > 0),
+    lambda row: np.min(row["img"], axis=1, keepdims=True),
+    lambda row: np.any(row["v"] < 0),
+    lambda row: np.all(row["v"] < 0, axis=0),
+    lambda row: np.argmax(row["img"]),
+    lambda row: np.argmax(row["img"], axis=1),
+    lambda row: np.argsort(row["v"]),
+    lambda row: np.sort(row["v"]),
+    lambda row: np.cumsum(row["img"][0]),
+    lambda row: np.cumsum(row["v"], axis=0),
+    lambda row: np.ravel(row["img"]),
+    lambda row: np.transpose(row["img"], (2, 0, 1)),
+    lambda row: np.fliplr(row["img"]),
+    lambda row: np.flipud(row["img"]),
+    lambda row: np.concatenate([row["v"], TABLE, row["n"]]),
+    lambda row: np.stack([row["v"], TABLE], axis=1),
+    lambda row: np.where(row["v"] > 0, row["v"], row["x"]),
+    lambda row: np.clip(row["img"], 5, 15),
+    lambda row: np.take(row["v"], row["n"]),
+    lambda row: np.size(row["v"]) * row["x"],
+    lambda row: np.squeeze(row["v"][None], 0),
+    lambda row: row["img"][1:3, ::2, -1],
+    lambda row: row["img"][-1, ..., 1],
+    lambda row: row["img"][..., ::-1][:2, None],
+    lambda row: row["img"][-3:, 10:, :],
+    lambda row: row["img"][[0, 0, 2]],
+    lambda row: row["img"] * 30,
+    lambda row: row["img"] / 255,
+    lambda row: row["img"].astype(np.float32) / 255,
+    lambda row: (row["img"] - row["img"].mean(axis=0)) / 2,
+    lambda row: row["img"] // 3 % 2,
+    lambda row: -row["v"] % 3,
+    lambda row: (row["x"] - 5) // 2,
+    lambda row: (row["x"] - 5) % 2,
+    lambda row: row["x"] + row["f"],
+    lambda row: row["img"] + row["v"][0],
+    lambda row: row["ok"].astype(np.int32) + 1,
+    lambda row: row["f"].astype(int),
+    lambda row: row["v"].max(axis=0) - row["v"].min(),
+    lambda row: row["v"].copy().ravel(),
+]
+
+
+@pytest.mark.parametrize(
+    "function", [*(function for function, _ in OPERATIONS + PARTS + NUMPY), *SAME]
+)
+def test_rows_get_what_python_and_numpy_would_give(function: Function) -> None:
+    given = mapped(lambda row: {"y": function(row)})
+    for row, result in zip(rows_of(ROWS), given, strict=True):
+        wanted = function(row)
+        np.testing.assert_array_equal(result["y"], wanted)
+        if isinstance(wanted, np.ndarray | np.generic):
+            assert result["y"].dtype == wanted.dtype
+
+
+@pytest.mark.parametrize("function", [np.exp, np.log, np.log1p, np.tanh])
+def test_functions_of_real_numbers_are_as_near_as_their_type_allows(
+    function: Callable[[Any], Any],
+) -> None:
+    given = mapped(lambda row: {"y": function(row["f"]), "z": function(row["x"])})
+    for row, result in zip(rows_of(ROWS), given, strict=True):
+        np.testing.assert_allclose(result["y"], function(row["f"]), rtol=2e-7)
+        np.testing.assert_allclose(result["z"], function(row["x"]), rtol=1e-15)
+        assert result["y"].dtype == np.float32
 
 
 # What Python would answer once and for all, with the remedy that the error names.
@@ -229,6 +309,10 @@ def test_what_is_wrong_is_found_at_once_with_the_line(
     assert message in raised.value.reason
     assert raised.value.place is not None
     assert raised.value.place.file == __file__
+
+
+def test_bytes_become_a_string() -> None:
+    assert text_of(lambda row: row["b"].astype(str)) == 'cast(.b, dtype="string")'
 
 
 def test_types_and_shapes_are_known_without_rows() -> None:

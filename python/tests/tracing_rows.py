@@ -9,7 +9,7 @@ from millrace.tracing import TracedFunction, trace
 # One field of each kind: numbers, arrays of known and of unknown size, texts, images.
 ROWS = _core.Pipeline.parse(
     """
-    %0 = range(stop=5)
+    %0 = range(start=1, stop=4)
     %1 = map(%0, function={
       x: .value,
       f: cast(.value, dtype="float32") / 2.0,

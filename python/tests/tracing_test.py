@@ -66,6 +66,20 @@ def test_a_function_sees_rows_as_the_one_before_made_them() -> None:
     assert given.function.text == "{y: .x + 1}"
 
 
+def test_a_state_beside_the_row_makes_it_a_dict() -> None:
+    names = tuple(name for name, _, _ in ROWS.fields)
+    arguments = {"state": "{sum: int64}"}
+    given = trace(
+        lambda row: {"state.sum": row["state.sum"] + row["x"]},
+        "scan",
+        "function",
+        arguments,
+        [ROWS],
+        row=Structure(tuple, names),
+    )
+    assert given.function.text == '{"state.sum": ."state.sum" + .x}'
+
+
 @pytest.mark.parametrize(
     ("result", "message"),
     [
