@@ -77,6 +77,9 @@ DRAWN_BY_RNG = {
     *("truncated_normal", "uniform"),
 }
 
+# What a module has besides kernels, written by hand in another.
+BESIDE = {"example": ("millrace._example", ("Feature", "parse"))}
+
 # Two arguments that are one in Python: size=(height, width).
 PAIRS = {
     "size": ("height", "width"),

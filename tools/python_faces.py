@@ -282,8 +282,11 @@ _OURS = [
 _GUARDED = "if TYPE_CHECKING:\n    from millrace.dataset import Dataset\n"
 
 
-def module_text(doc: str, body: str, guarded: str = "") -> str:
-    """Puts a module together; `guarded` are imports for the types alone."""
+def module_text(doc: str, body: str, guarded: str = "", beside: str = "") -> str:
+    """Puts a module together.
+
+    `guarded` are imports for the types alone, `beside` of what it gives on.
+    """
     code = "".join(body.split('"""')[::2])  # Docstrings may have any word.
     ours = _OURS
     if guarded:
@@ -291,9 +294,16 @@ def module_text(doc: str, body: str, guarded: str = "") -> str:
         ours = [known for known in _OURS if known[0] not in guarded]
     parts = [f'"""{doc}\n\n{_WRITTEN}\n"""']
     future = imports(code, _STANDARD[:1])
-    for text in (future, imports(code, _STANDARD[1:]), imports(code, ours), guarded):
+    ours_text = beside + imports(code, ours)
+    for text in (future, imports(code, _STANDARD[1:]), ours_text, guarded):
         parts += [text] if text else []
     return "\n\n".join(parts).rstrip() + "\n\n\n" + body + "\n"
+
+
+def given_on(module: str) -> str:
+    """Writes the imports of what a module has besides kernels."""
+    source, names = tables.BESIDE.get(module, ("", ()))
+    return "".join(f"from {source} import {name} as {name}\n" for name in names)
 
 
 def kernel_modules(all_: Catalog) -> Iterator[tuple[Path, str]]:
@@ -309,7 +319,7 @@ def kernel_modules(all_: Catalog) -> Iterator[tuple[Path, str]]:
         ]
         yield (
             PACKAGE / "kernels" / f"{module}.py",
-            module_text(doc, "\n\n\n".join(functions)),
+            module_text(doc, "\n\n\n".join(functions), beside=given_on(module)),
         )
 
 

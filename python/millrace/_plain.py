@@ -57,6 +57,8 @@ def plain_argument(value: object) -> Any:
         return [plain_argument(item) for item in value]
     if isinstance(value, os.PathLike):
         return os.fspath(value)
+    if isinstance(value, bytes):
+        return value.decode()  # Texts of arguments are UTF-8.
     return value
 
 

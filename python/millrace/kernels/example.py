@@ -5,6 +5,8 @@ Written by tools/python_faces.py from the catalog of the engine.
 
 from collections.abc import Sequence
 
+from millrace._example import Feature as Feature
+from millrace._example import parse as parse
 from millrace._kernel_call import Value, call
 from millrace._plain import text_list
 
