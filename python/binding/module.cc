@@ -276,6 +276,7 @@ NB_MODULE(_core, module) {
   module.def("pack_rows", &PackRows);
   module.def("evaluate", &Evaluate, nb::arg("kernel"), nb::arg("operands"),
              nb::arg("arguments"), nb::arg("draw").none());
+  AddMemory(module);
   AddPipelines(module);
   AddTracer(module);
   AddEngines(module);

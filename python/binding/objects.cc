@@ -29,24 +29,40 @@ struct NumberType {
   uint8_t bits;
 };
 
-// NumPy has no bfloat16: such numbers go as bits, and Python names them.
 constexpr NumberType kNumberTypes[] = {
     {"bool", dtype_code::Bool, 8},      {"int8", dtype_code::Int, 8},
     {"int16", dtype_code::Int, 16},     {"int32", dtype_code::Int, 32},
     {"int64", dtype_code::Int, 64},     {"uint8", dtype_code::UInt, 8},
     {"uint16", dtype_code::UInt, 16},   {"uint32", dtype_code::UInt, 32},
     {"uint64", dtype_code::UInt, 64},   {"float16", dtype_code::Float, 16},
-    {"bfloat16", dtype_code::UInt, 16}, {"float32", dtype_code::Float, 32},
+    {"bfloat16", dtype_code::Bfloat, 16}, {"float32", dtype_code::Float, 32},
     {"float64", dtype_code::Float, 64},
 };
 
-nb::dlpack::dtype ToDlpack(std::string_view name) {
-  for (const NumberType& type : kNumberTypes) {
-    if (type.name != name) continue;
-    return {static_cast<uint8_t>(type.code), type.bits, 1};
+// NumPy's own objects, looked up once; never let go of, since the interpreter may be
+// gone when this module is.
+struct NumPy {
+  nb::object ndarray;
+  std::map<std::string, nb::object, std::less<>> dtypes;
+
+  static const NumPy& Get() {
+    static const NumPy& numpy = *new NumPy(Find());
+    return numpy;
   }
-  throw nb::type_error("not a type of numbers");
-}
+
+ private:
+  static NumPy Find() {
+    const nb::module_ module = nb::module_::import_("numpy");
+    NumPy numpy = {.ndarray = module.attr("ndarray"), .dtypes = {}};
+    for (const NumberType& type : kNumberTypes) {
+      // It has no bfloat16: such numbers go as bits, and Python names them.
+      const bool bits = type.name == "bfloat16";
+      const std::string name(bits ? "uint16" : type.name);
+      numpy.dtypes.emplace(type.name, module.attr("dtype")(name));
+    }
+    return numpy;
+  }
+};
 
 std::string FromDlpack(nb::dlpack::dtype dtype) {
   for (const NumberType& type : kNumberTypes) {
@@ -57,15 +73,29 @@ std::string FromDlpack(nb::dlpack::dtype dtype) {
   throw nb::type_error("arrays of this type are not known: use a type of numbers");
 }
 
+// Memory of the engine's as an object with Python's buffer protocol: what an array holds
+// on to.
+struct Memory {
+  python::Array array;
+  Py_ssize_t bytes = 0;
+};
+
+int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
+  const Memory& memory = *nb::inst_ptr<Memory>(self);
+  return PyBuffer_FillInfo(view, self, memory.array.data, memory.bytes, 0, flags);
+}
+
 nb::object FromArray(const python::Array& array) {
-  auto* const kept = new std::shared_ptr<const void>(array.owner);
-  const nb::capsule owner(kept, [](void* held) noexcept {
-    delete static_cast<std::shared_ptr<const void>*>(held);
-  });
-  std::vector<size_t> shape(array.shape.begin(), array.shape.end());
-  return nb::ndarray<nb::numpy>(array.data, shape.size(), shape.data(), owner, nullptr,
-                                ToDlpack(array.dtype))
-      .cast();
+  const NumPy& numpy = NumPy::Get();
+  const nb::object& dtype = numpy.dtypes.find(array.dtype)->second;
+  const auto axes = static_cast<Py_ssize_t>(array.shape.size());
+  const auto shape = nb::steal<nb::tuple>(PyTuple_New(axes));
+  Py_ssize_t bytes = nb::cast<Py_ssize_t>(dtype.attr("itemsize"));
+  for (Py_ssize_t i = 0; i < axes; ++i) {
+    bytes *= array.shape[i];
+    PyTuple_SetItem(shape.ptr(), i, PyLong_FromLongLong(array.shape[i]));
+  }
+  return numpy.ndarray(shape, dtype, nb::cast(Memory{array, bytes}));
 }
 
 nb::object FromText(std::string_view text, bool is_string) {
@@ -137,6 +167,12 @@ python::TextList ToTextList(const nb::list& list) {
 }
 
 }  // namespace
+
+void AddMemory(nb::module_& module) {
+  static PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(GetBuffer)},
+                                {0, nullptr}};
+  nb::class_<Memory>(module, "Memory", nb::type_slots(slots));
+}
 
 python::Argument ToArgument(nb::handle object) {
   if (object.is_none()) return {};

@@ -9,6 +9,9 @@
 
 namespace millrace::binding {
 
+// Adds the class that arrays over the engine's memory hold on to.
+void AddMemory(nanobind::module_& module);
+
 // An argument of an operator or kernel; raises TypeError for what can be none.
 python::Argument ToArgument(nanobind::handle object);
 python::NamedArguments ToArguments(const nanobind::dict& arguments);

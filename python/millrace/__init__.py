@@ -29,6 +29,7 @@ from millrace.engine import Budget, budget, configure
 from millrace.errors import Error
 from millrace.kernels import example, image, io, json, math, regex, text, time
 from millrace.loader import Loader, loader
+from millrace.rng import RowRng as Rng
 from millrace.rows import Ragged
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "FieldSpec",
     "Loader",
     "Ragged",
+    "Rng",
     "budget",
     "configure",
     "example",
