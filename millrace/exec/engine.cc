@@ -1,6 +1,7 @@
 #include "millrace/exec/engine.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -42,6 +43,12 @@ namespace {
 
 // How long an interrupt may go unnoticed.
 constexpr absl::Duration kInterruptPeriod = absl::Milliseconds(50);
+
+// Whether an operator waits for others: whoever runs it cannot be interrupted.
+bool Waits(const std::vector<ir::Pipeline>& nodes) {
+  return std::ranges::any_of(
+      nodes, [](const ir::Pipeline& node) { return node.schema().traits.waits; });
+}
 
 constexpr int64_t kRowBytesLeast = int64_t{16} << 20;  // Allowed with any budget.
 
@@ -167,6 +174,7 @@ absl::StatusOr<std::unique_ptr<Iterator>> Engine::Open(
   options.row_bytes_max = std::min(options.row_bytes_max,
                                    std::max(options_.memory_bytes / 4, kRowBytesLeast));
   options.caches = &caches_;
+  options.cancelled = std::make_shared<std::atomic<bool>>(false);
   PassPlan plan = TRY(PlanPass(pipeline, library, options, pool_));
   while (from && plan.lanes.size() < from->lanes) {
     if (!TRY(plan.Grow())) break;
@@ -189,7 +197,7 @@ absl::StatusOr<std::unique_ptr<Iterator>> Engine::Open(
     rest = TRY(lanes::Resume(*from, plan.joined_rows, state.order));
     state.pass = from->pass;
   }
-  Iterator::Start start = {std::move(state), std::move(rest)};
+  Iterator::Start start = {std::move(state), std::move(rest), options.cancelled};
   return std::unique_ptr<Iterator>(
       new Iterator(*this, std::move(plan), library, std::move(start)));
 }
@@ -201,9 +209,11 @@ Iterator::Iterator(Engine& engine, PassPlan plan, const ops::Library& library,
       meters_(plan_.pipeline.size(), engine.options_.clock, engine.options_.meters),
       left_out_(plan_.pipeline),
       nested_batches_(plan_.last_batching < 0 && GivesBatches(plan_)),
+      helps_(!Waits(plan_.pipeline)),
       opened_(engine.options_.clock.Monotonic()),
       state_(std::move(start.state)),
       deal_(std::move(start.rest.deal)),
+      cancelling_(std::move(start.cancelling)),
       pass_(plan_,
             {.library = library,
              .pool = engine.pool_,
@@ -214,7 +224,10 @@ Iterator::Iterator(Engine& engine, PassPlan plan, const ops::Library& library,
   engine_.Add(pass_);
 }
 
-Iterator::~Iterator() { engine_.Remove(pass_); }
+Iterator::~Iterator() {
+  cancelling_->store(true);
+  engine_.Remove(pass_);
+}
 
 absl::StatusOr<std::optional<core::Block>> Iterator::Next() {
   Item item = TRY(Take());
@@ -296,7 +309,7 @@ bool Iterator::WaitReady() {
   const base::MutexLock lock(&engine_.mutex_);
   while (!cancelled_ && !pass_.ready()) {
     // Looking for work may have shown that there is none left, ever.
-    const bool helped = engine_.Help(pass_);
+    const bool helped = helps_ && engine_.Help(pass_);
     if (interrupt_ && helped && engine_.options_.clock.Now() > deadline) return false;
     if (helped || pass_.ready()) continue;
     if (!pass_.changed().WaitUntil(&engine_.mutex_, deadline)) return false;
@@ -322,6 +335,7 @@ absl::Status Iterator::Refill() {
 }
 
 void Iterator::Cancel() {
+  cancelling_->store(true);
   const base::MutexLock lock(&engine_.mutex_);
   cancelled_ = true;
   pass_.Stop();

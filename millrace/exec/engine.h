@@ -11,6 +11,7 @@
 // number of threads. The engine outlives its iterators.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -145,6 +146,7 @@ class Iterator {
   struct Start {
     lanes::State state;
     lanes::Rest rest;
+    std::shared_ptr<std::atomic<bool>> cancelling;
   };
 
   Iterator(Engine& engine, PassPlan plan, const ops::Library& library, Start start);
@@ -173,9 +175,11 @@ class Iterator {
   profile::PassFacts facts_;  // What Next has seen; the rest is in the meters.
   LeftOut left_out_;
   const bool nested_batches_;  // Made before a repeat or merge: rows in them count.
+  const bool helps_;  // The consumer works too, while it waits.
   const absl::Duration opened_;
   const lanes::State state_;  // All but what is left.
   const lanes::Deal deal_;
+  const std::shared_ptr<std::atomic<bool>> cancelling_;
   std::deque<Item> taken_;  // Brought over, not yet given.
   int64_t turn_ = 0;        // Of the lane whose blocks these are.
   Positions positions_;     // Of what was given, by turn.

@@ -62,14 +62,19 @@ ops::LaneContext PassPlan::ContextAt(int place, int64_t lane,
                               .lane = all.lane,
                               .call_number = all.call_number,
                               .first_row = all.first_row,
-                              .bad_rows = bad_rows};
+                              .bad_rows = bad_rows,
+                              .cancelled = all.cancelled};
   const auto found = first_rows.find(place);
   if (found != first_rows.end()) context.first_row = found->second[lane];
   return context;
 }
 
 ops::LaneContext PassPlan::ContextOf(int64_t lane, core::Pool& pool) const {
-  return {.pool = pool, .seed = seed, .epoch = epoch, .lane = lanes.ContentHash(lane)};
+  return {.pool = pool,
+          .seed = seed,
+          .epoch = epoch,
+          .lane = lanes.ContentHash(lane),
+          .cancelled = cancelled.get()};
 }
 
 int PassPlan::IgnoredBy(int place) const {

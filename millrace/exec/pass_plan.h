@@ -8,6 +8,7 @@
 // lanes.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -51,6 +52,7 @@ struct PassOptions {
   bool with_ids =
       false;  // Blocks are to have identities, also where no draw needs them.
   Caches* caches = nullptr;  // What `cache` keeps; null: it keeps nothing.
+  std::shared_ptr<std::atomic<bool>> cancelled = {};  // Set when nobody wants it.
 };
 
 // A shuffle that is done by reading rows in its order.
@@ -77,6 +79,7 @@ struct PassPlan {
   int join = 0;            // Place whose input is counted, and where lanes are joined:
                            // that of the last batching operator, or behind them all.
   bool with_ids = false;   // Somebody needs identities.
+  std::shared_ptr<const std::atomic<bool>> cancelled = {};
   bool ignored_behind = false;  // Rows that are wrong are left out behind all of it.
 
   // The rows that come to the joining place from each lane; lanes::kRowsMax where that

@@ -410,8 +410,11 @@ void PassRun::EndJoining(int64_t turn, Stream stream, Carry left) {
 RowWiseWork& PassRun::WorkOf(const Stage& stage) {
   const auto [found, is_new] = row_wise_work_.try_emplace({stage.first, stage.last});
   if (!is_new) return found->second;
-  const ops::LaneContext lane = {
-      .pool = place_.pool, .seed = plan_.seed, .epoch = plan_.epoch, .lane = {}};
+  const ops::LaneContext lane = {.pool = place_.pool,
+                                 .seed = plan_.seed,
+                                 .epoch = plan_.epoch,
+                                 .lane = {},
+                                 .cancelled = plan_.cancelled.get()};
   if (std::optional<SlotShape> shape = SlotsBehind(plan_, stage)) {
     found->second.slots.emplace(*std::move(shape), place_.pool);
   }

@@ -451,6 +451,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
     for (const ir::Pipeline& node : plan.nodes) plan.numbers.push_back(NumberOf(node));
     plan.pipeline = nodes_;
     plan.seed = options_.seed;
+    plan.cancelled = options_.cancelled;
     plan.with_ids = with_ids_;
     plan.last_batching = LastBatching(plan.nodes);
     plan.join = JoinPlace(plan.nodes, plan.last_batching);

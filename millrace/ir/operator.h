@@ -69,6 +69,8 @@ struct OperatorTraits {
                                 // before the row is.
   bool fills_places = false;    // Can write results to where they are wanted.
   bool unstacks = false;        // Takes batches apart: identities must fit their rows.
+  bool waits = false;           // For others, such as processes: the consumer, who may
+                                // be interrupted, never runs it himself.
   bool ignores_errors = false;  // Rows that are wrong before it are left out: its
                                 // argument budget says how many may be.
   // What makes one stream of several; lanes begin anew behind these.

@@ -10,6 +10,7 @@
 //                                         joined at the end of the pass: FinishPass
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -50,6 +51,8 @@ struct LaneContext {
   int64_t first_row = 0;  // Place in the pass of the lane's first row, where it counts.
   BadRows& bad_rows = NoBadRows();
   const core::Spec* input = nullptr;  // Of the rows that come; the node's.
+  // Set when nobody wants the results any more: for operators that wait for others.
+  const std::atomic<bool>* cancelled = nullptr;
 };
 
 // The seed that an operator draws with: its own argument, else the job's.

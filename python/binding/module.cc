@@ -230,6 +230,7 @@ python::ResultColumn ToResults(const std::string& name, nb::handle values) {
 
 void AddRunners(nb::module_& module) {
   module.def("configure_runners", &python::ConfigureRunners);
+  module.def("after_fork", &python::AfterFork);
   module.def("clear_runners", &python::ClearRunners, WithoutLock());
   module.def("runner_pids", &python::RunnerPids);
   module.def("sample_function",
@@ -272,6 +273,7 @@ NB_MODULE(_core, module) {
       Raise(error);
     }
   });
+  nb::set_leak_warnings(false);  // The engine lives until the process ends.
   module.def("catalog", &python::CatalogJson);
   module.def("pack_rows", &PackRows);
   module.def("evaluate", &Evaluate, nb::arg("kernel"), nb::arg("operands"),

@@ -107,6 +107,11 @@ class Pipeline:
         """Whether its rows are batches: rows that a last operator has grouped."""
     def explain(self) -> str: ...
 
+def pack_rows(
+    rows: list[dict[str, object]],
+) -> tuple[list[str], list[Attachment], list[Attachment]]:
+    """Packs rows as the source from_rows takes them: names, values, shapes."""
+
 def evaluate(
     kernel: str,
     operands: list[object],
@@ -130,6 +135,9 @@ def configure_runners(
 ) -> None:
     """Says how processes for Python functions are started, and how many."""
 
+def after_fork() -> None:
+    """Lets go of processes, in a child that was forked."""
+
 def clear_runners() -> None:
     """Ends the processes that are free."""
 
@@ -139,7 +147,7 @@ def runner_pids() -> list[int]:
 def sample_function(
     engine: Engine, input: Pipeline, function: Attachment, timeout: float
 ) -> tuple[str, int]:
-    """Calls a function on a pipeline's first row: what fields, how many random calls."""
+    """Calls a function on a pipeline's first row: its fields, its random calls."""
 
 def parse_fields(text: str) -> list[tuple[str, str, Shape]]:
     """The fields of a spec's text."""

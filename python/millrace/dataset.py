@@ -16,8 +16,8 @@ import numpy as np
 from millrace import _core
 from millrace._catalog import catalog
 from millrace._operators import Operators
-from millrace._plain import plain_argument
 from millrace._places import TracingError, Untraceable
+from millrace._plain import plain_argument
 from millrace._structure import Structure
 from millrace.errors import PipelineError
 from millrace.functions import PythonFunction, function_name
@@ -96,9 +96,7 @@ class Dataset(Operators):
         }
         structure = None
         for name, function in functions.items():
-            traced = trace(
-                function, operator, name, given, inputs, row=self._structure
-            )
+            traced = trace(function, operator, name, given, inputs, row=self._structure)
             given[name] = traced.function
             structure = traced.structure
         return given, structure
@@ -115,9 +113,9 @@ class Dataset(Operators):
     ) -> Dataset:
         """Replaces every row by what a function makes of it.
 
-        The function is traced: called once with a row that records what is done with it,
-        then run by the engine in C++. What cannot be traced runs in Python, in processes
-        beside the engine.
+        The function is traced: called with a row that records what is done with it,
+        then run by the engine in C++. What cannot be traced runs in Python, in
+        processes beside the engine.
 
         Args:
             function: From the row to the new row: a dict, tuple or dataclass. With a
@@ -218,10 +216,8 @@ class Dataset(Operators):
 
         return profile(self, seconds)
 
-    def loader(
-        self, *, seed: int | None = None, order: str = "logical"
-    ) -> Loader:
-        """Make a loader: one live pass at a time, with a state. See `millrace.loader`."""
+    def loader(self, *, seed: int | None = None, order: str = "logical") -> Loader:
+        """Make a loader: one live pass at a time, with a state; see `Loader`."""
         from millrace.loader import Loader
 
         return Loader(self, seed=seed, order=order)
@@ -275,9 +271,7 @@ def _checked(other: object) -> Dataset:
     return other
 
 
-def _fitting(
-    structure: Structure | None, pipeline: _core.Pipeline
-) -> Structure | None:
+def _fitting(structure: Structure | None, pipeline: _core.Pipeline) -> Structure | None:
     """Keep a structure only where the rows still have its fields."""
     if structure is None or structure.kind is dict:
         return None
@@ -328,8 +322,8 @@ def _as_array(name: str, values: Any) -> Any:
         return array.tolist()
     if array.dtype.kind == "O":
         raise PipelineError(
-            f"field {name}: the array holds objects of Python; use numbers or texts, or "
-            "from_rows where values differ in shape"
+            f"field {name}: the array holds objects of Python; use numbers or texts, "
+            "or from_rows where values differ in shape"
         )
     return array
 

@@ -1,8 +1,8 @@
 """The engine of this process: its threads and memory, made when first needed.
 
-Budgets come from the machine: threads are what affinity and control group allow, memory a
-quarter of what the control group allows, both divided by LOCAL_WORLD_SIZE, so that the
-ranks of a host share it. `configure` or MILLRACE_THREADS, MILLRACE_MEMORY and
+Budgets come from the machine: threads are what affinity and control group allow, memory
+a quarter of what the control group allows, both divided by LOCAL_WORLD_SIZE, so that
+the ranks of a host share it. `configure` or MILLRACE_THREADS, MILLRACE_MEMORY and
 MILLRACE_CACHE_MEMORY say otherwise.
 """
 
@@ -152,6 +152,7 @@ def _forget_after_fork() -> None:
     # reference is kept, so that nothing is destroyed there; a new lock, since another
     # thread may have held the old one.
     _process.lock = threading.Lock()
+    _core.after_fork()
 
 
 os.register_at_fork(after_in_child=_forget_after_fork)

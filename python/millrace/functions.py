@@ -43,7 +43,7 @@ class PickledFunction:
 def _library_folders() -> list[Path]:
     paths = sysconfig.get_paths()
     folders = [paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")]
-    folders += site.getsitepackages() + [site.getusersitepackages()]
+    folders += [*site.getsitepackages(), site.getusersitepackages()]
     folders.append(str(Path(__file__).parent))
     return [Path(folder).resolve() for folder in folders]
 
@@ -60,8 +60,7 @@ def _is_users(module: types.ModuleType) -> bool:
 def carried_modules(function: Callable[..., Any]) -> list[str]:
     """Name the user's own modules that go along with a function, by value."""
     names = {
-        getattr(value, "__module__", None)
-        for value in [function, *_referred(function)]
+        getattr(value, "__module__", None) for value in [function, *_referred(function)]
     }
     names |= {v.__name__ for v in _referred(function) if inspect.ismodule(v)}
     modules = [sys.modules[name] for name in names if name in sys.modules]
@@ -156,7 +155,7 @@ def configure_runners() -> None:
     _core.configure_runners(
         [sys.executable, "-m", "millrace.runner"],
         _environment(),
-        json.dumps({"path": [path or os.getcwd() for path in sys.path]}),
+        json.dumps({"path": [path or str(Path.cwd()) for path in sys.path]}),
         budget().threads,
     )
 
@@ -185,8 +184,8 @@ class PythonFunction:
             draws = max(draws, sampled)
         if not fields:
             raise PipelineError(
-                f"{function_name(self.function)}: there is no row to learn from what it "
-                'gives; declare it with output={"x": "float32[?]"}'
+                f"{function_name(self.function)}: there is no row to learn from what "
+                'it gives; declare it with output={"x": "float32[?]"}'
             )
         given = {
             "function": [attachment],

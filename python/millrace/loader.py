@@ -1,7 +1,7 @@
 """Loaders: a dataset being iterated, with a state that can be saved and loaded.
 
-A loader has one live pass. It owns the epoch and the state; what it gives is the logical
-order of the dataset, so a state goes on exactly where it was taken.
+A loader has one live pass. It owns the epoch and the state; what it gives is the
+logical order of the dataset, so a state goes on exactly where it was taken.
 """
 
 from __future__ import annotations
@@ -43,21 +43,24 @@ class _Pass:
 
     def __init__(self, dataset: Dataset, seed: int, epoch: int, order: str) -> None:
         self._dataset = dataset
-        self._settings = {
-            "seed": seed,
-            "epoch": epoch,
-            "any_order": order == "any",
-        }
+        self._seed = seed
+        self._epoch = epoch
+        self._any_order = order == "any"
         self._rows = RowMaker(dataset._pipeline.fields, dataset._structure)
         self._places: collections.deque[_Place] = collections.deque()
         self.iterator: _core.Iterator | None = None
         self.taken = 0  # By the user, rows or batches.
+        self._left = 0  # Of the block that was given last.
         self.copied_bytes = 0
         self.ended = False
 
     def open(self, state: str | None = None, taken: int = 0) -> None:
         self.iterator = engine().open(
-            self._dataset._pipeline, state=state, **self._settings
+            self._dataset._pipeline,
+            seed=self._seed,
+            epoch=self._epoch,
+            any_order=self._any_order,
+            state=state,
         )
         self.taken = taken
         self._places = collections.deque([_Place(taken, self.iterator.state())])
@@ -73,23 +76,27 @@ class _Pass:
                 return
             count, columns, copied = block
             self.copied_bytes += copied
+            self._left = count
             for row in self._rows.rows(count, columns):
                 self.taken += 1
+                self._left -= 1
                 yield row
             self._remember(iterator)
 
     def _remember(self, iterator: _core.Iterator) -> None:
-        """Keep a state now and then: older ones are one of these and a few rows more."""
+        """Keep a state now and then: others are one of these and a few rows more."""
         if self.taken - self._places[-1].taken < _STATES_KEPT:
             return
         self._places.append(_Place(self.taken, iterator.state()))
-        while len(self._places) > 2 and self._places[1].taken <= self.taken - _STATES_KEPT:
+        while (
+            len(self._places) > 2 and self._places[1].taken <= self.taken - _STATES_KEPT
+        ):
             self._places.popleft()
 
     def place(self, taken: int) -> tuple[str, int]:
         """Give a state, and how many rows further so many taken rows are."""
         assert self.iterator is not None
-        if self.ended and taken == self.taken:
+        if taken == self.taken and self._left == 0:
             return self.iterator.state(), 0
         if not self._places[0].taken <= taken <= self.taken:
             raise PipelineError(
@@ -105,8 +112,8 @@ class _Pass:
 class Loader:
     """Iterates a dataset, and knows where it is.
 
-    Each `iter` is a pass over the next epoch; a pass left with `break` is abandoned by the
-    next `iter`, unless its state was loaded again.
+    Each `iter` is a pass over the next epoch; a pass left with `break` is abandoned by
+    the next `iter`, unless its state was loaded again.
 
     Example:
         >>> import millrace as mr
@@ -221,8 +228,8 @@ class Loader:
         version = state.get("version")
         if version != _VERSION:
             raise PipelineError(
-                f"this is no state of a loader, or of another version: {version!r}, not "
-                f"{_VERSION}"
+                f"this is no state of a loader, or of another version: {version!r}, "
+                f"not {_VERSION}"
             )
         self._abandon()
         self.seed = state["seed"]
@@ -283,8 +290,8 @@ def loader(
         dataset: What to iterate.
         seed: Of all that is random and has no seed of its own; drawn, and kept in the
             state, by default.
-        order: "logical", the same rows in the same order every time; or "any", each part
-            of the data as soon as it is ready.
+        order: "logical", the same rows in the same order every time; or "any", each
+            part of the data as soon as it is ready.
     """
     return Loader(dataset, seed=seed, order=order)
 

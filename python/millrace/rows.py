@@ -27,10 +27,10 @@ class Ragged:
     """
 
     values: Any
-    axes: tuple[int | np.ndarray[Any, Any], ...]
+    axes: tuple[Any, ...]
 
     @property
-    def offsets(self) -> np.ndarray[Any, Any]:
+    def offsets(self) -> Any:
         """The offsets of the innermost axis that has any."""
         for axis in reversed(self.axes):
             if not isinstance(axis, int):
@@ -75,7 +75,9 @@ def _as_bfloat16(column: Any) -> Any:
     if isinstance(column, np.ndarray):
         return column.view(kind)
     return [
-        (value[0].view(kind), value[1]) if isinstance(value, tuple) else value.view(kind)
+        (value[0].view(kind), *value[1:])
+        if isinstance(value, tuple)
+        else value.view(kind)
         for value in column
     ]
 

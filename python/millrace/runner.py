@@ -1,9 +1,9 @@
 """The process that runs Python functions for the engine: `python -m millrace.runner`.
 
 It is started by exec, so user programs need no main guard. It reads requests from a
-socket, rows from shared memory, and writes results to shared memory of its own. When the
-socket closes it ends, whatever it is doing: nothing outlives the trainer. Ctrl-C is the
-trainer's business, and ignored here.
+socket, rows from shared memory, and writes results to shared memory of its own. When
+the socket closes it ends, whatever it is doing: nothing outlives the trainer. Ctrl-C is
+the trainer's business, and ignored here.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class _Server:
         text, descriptors, _, _ = socket.recv_fds(self._channel, _MESSAGE_MAX, 1)
         if not text:
             return False
-        for descriptor in descriptors:
-            self._input = _mapped(descriptor)
+        if descriptors:
+            self._input = _mapped(descriptors[0])
         call = json.loads(text)
         for number in call["released"]:
             self._answers.release(number)
@@ -107,9 +107,7 @@ class _Server:
                 break
         return self._written(calls, error)
 
-    def _written(
-        self, calls: _Calls, error: str
-    ) -> tuple[dict[str, Any], int | None]:
+    def _written(self, calls: _Calls, error: str) -> tuple[dict[str, Any], int | None]:
         answer: dict[str, Any] = {"rows": calls.done, "draws": calls.draws}
         if error:
             answer["error"] = error

@@ -1,5 +1,7 @@
 #include "millrace/adapters/python/engine.h"
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,10 +29,13 @@ int AvailableThreads() { return exec::AvailableThreads(); }
 int64_t AvailableMemoryBytes() { return exec::AvailableMemoryBytes(); }
 
 Engine::Engine(const EngineSettings& settings)
-    : inner_(std::make_shared<exec::Engine>(
-          exec::EngineOptions{.threads = settings.threads,
-                              .memory_bytes = settings.memory_bytes,
-                              .cache_bytes = settings.cache_bytes})) {}
+    : inner_(new exec::Engine({.threads = settings.threads,
+                               .memory_bytes = settings.memory_bytes,
+                               .cache_bytes = settings.cache_bytes}),
+             [process = getpid()](exec::Engine* engine) {
+               // A forked child has none of its threads, and cannot end them.
+               if (getpid() == process) delete engine;
+             }) {}
 
 std::unique_ptr<Iterator> Engine::Open(const Pipeline& pipeline,
                                        const PassSettings& settings) const {
@@ -64,9 +69,12 @@ int64_t Engine::PeakBytes() const { return inner_->memory().peak_bytes; }
 
 Iterator::Iterator(std::shared_ptr<exec::Engine> engine,
                    std::unique_ptr<exec::Iterator> inner)
-    : engine_(std::move(engine)), inner_(std::move(inner)) {}
+    : engine_(std::move(engine)), inner_(std::move(inner)), process_(getpid()) {}
 
-Iterator::~Iterator() = default;
+Iterator::~Iterator() {
+  // Nor can it wait for them.
+  if (getpid() != process_) static_cast<void>(inner_.release());
+}
 
 std::optional<Rows> Iterator::Next() {
   std::optional<core::Block> block = Checked(inner_->Next());

@@ -92,6 +92,7 @@ class Iterator {
  private:
   std::shared_ptr<exec::Engine> engine_;
   std::unique_ptr<exec::Iterator> inner_;
+  const int process_;
 };
 
 }  // namespace millrace::python

@@ -63,7 +63,8 @@ class MapPython final : public ops::Operator {
             .epoch = lane_.epoch,
             .first_call = lane_.call_number - args_.draws + 1,
             .timeout = args_.timeout ? absl::Seconds(*args_.timeout)
-                                     : absl::InfiniteDuration()};
+                                     : absl::InfiniteDuration(),
+            .cancelled = lane_.cancelled};
   }
 
   absl::Status Give(const core::Block& from, core::Block made,
@@ -101,7 +102,7 @@ ops::OperatorDef MapPythonDef() {
            "Seconds that it may take for a block of rows; none: any time.")
       .Arg("seed", &MapPythonArgs::seed, "For random numbers; by default the job's.",
            ops::AtLeast(0), ops::Seed())
-      .Traits({.row_wise = true, .draws = true})
+      .Traits({.row_wise = true, .draws = true, .waits = true})
       .Random([](const MapPythonArgs& args) { return args.draws > 0; })
       .CanFail([](const MapPythonArgs&) { return true; })
       .Infer(SpecOf)

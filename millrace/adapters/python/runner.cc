@@ -90,6 +90,8 @@ std::vector<FieldType> ParseFields(const std::string& text) {
   return ToFields(Checked(core::ParseSpec(text)));
 }
 
+void AfterFork() { RunnerProcess::CloseAllAfterFork(); }
+
 void ClearRunners() { Runners().Clear(); }
 
 std::vector<int> RunnerPids() { return Runners().Pids(); }

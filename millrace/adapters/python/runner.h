@@ -28,6 +28,9 @@ std::vector<FieldType> ParseFields(const std::string& text);
 void ClearRunners();
 std::vector<int> RunnerPids();
 
+// For a child that was forked from a process with such: lets go of them.
+void AfterFork();
+
 // What a function gives for the first row of a pipeline.
 struct Sample {
   std::string fields;  // As a spec; nothing where there is no row.

@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -42,6 +41,18 @@
 
 namespace millrace::python {
 namespace {
+
+// The sockets of all processes there are, as a forked child must know them: without a
+// lock, which another thread may hold at the fork.
+constexpr size_t kSocketsMax = 4096;
+std::array<std::atomic<int>, kSocketsMax> open_sockets;  // Plus 1; 0: none.
+
+void Exchange(int from, int to) {
+  for (std::atomic<int>& socket : open_sockets) {
+    int expected = from;
+    if (socket.compare_exchange_strong(expected, to)) return;
+  }
+}
 
 constexpr int64_t kAnswerBytesMax = 192 << 10;  // One message of the socket.
 constexpr int64_t kInputBytesLeast = 1 << 20;
@@ -116,9 +127,19 @@ class RunnerProcess::Answered final : public core::Storage {
 };
 
 RunnerProcess::RunnerProcess(int socket, pid_t pid)
-    : socket_(socket), pid_(pid), released_(std::make_shared<Released>()) {}
+    : socket_(socket), pid_(pid), released_(std::make_shared<Released>()) {
+  Exchange(0, socket + 1);
+}
+
+void RunnerProcess::CloseAllAfterFork() {
+  for (std::atomic<int>& socket : open_sockets) {
+    const int open = socket.exchange(0);
+    if (open != 0) close(open - 1);
+  }
+}
 
 RunnerProcess::~RunnerProcess() {
+  Exchange(socket_ + 1, 0);
   close(socket_);  // It ends by itself when it sees that; a function may be in the way.
   if (reaped_) return;
   kill(pid_, SIGKILL);
@@ -157,14 +178,14 @@ absl::Status RunnerProcess::MakeRoom(int64_t bytes) {
 }
 
 absl::Status RunnerProcess::Load(const ir::Attachment& function,
-                                 absl::Duration timeout) {
+                                 const Patience& patience) {
   const std::string hash = base::ToHex(function.hash());
   if (loaded_.contains(hash)) return absl::OkStatus();
   const std::string_view content = function.content();
   TRY(MakeRoom(std::ssize(content)));
   std::memcpy(input_->data() + api::kPythonHeadBytes, content.data(), content.size());
   const api::PythonAnswer answer = TRY(
-      Ask({.kind = "load", .function = hash, .bytes = std::ssize(content)}, timeout));
+      Ask({.kind = "load", .function = hash, .bytes = std::ssize(content)}, patience));
   if (!answer.error.empty()) return absl::FailedPreconditionError(answer.error);
   loaded_.insert(hash);
   return absl::OkStatus();
@@ -187,7 +208,8 @@ absl::StatusOr<FunctionResult> RunnerProcess::Call(const FunctionCall& call,
                                                    const core::Block& rows,
                                                    core::Pool& pool) {
   failed_row_ = 0;
-  TRY(Load(call.function, call.timeout));
+  const Patience patience = {call.timeout, call.cancelled};
+  TRY(Load(call.function, patience));
   api::PythonCall message = {.kind = "map",
                              .function = base::ToHex(call.function.hash()),
                              .fields = call.fields,
@@ -195,7 +217,7 @@ absl::StatusOr<FunctionResult> RunnerProcess::Call(const FunctionCall& call,
                              .epoch = call.epoch,
                              .first_call = call.first_call};
   TRY(WriteRows(rows, pool, message));
-  const api::PythonAnswer answer = TRY(Ask(message, call.timeout));
+  const api::PythonAnswer answer = TRY(Ask(message, patience));
   if (answer.rows < 0 || answer.rows > rows.rows() ||
       (answer.rows < rows.rows()) == answer.error.empty()) {
     return absl::InternalError("a process for Python functions lost count of its rows");
@@ -243,7 +265,7 @@ absl::Status RunnerProcess::Send(const std::string& message) const {
 }
 
 absl::StatusOr<api::PythonAnswer> RunnerProcess::Ask(const api::PythonCall& call,
-                                                     absl::Duration timeout) {
+                                                     const Patience& patience) {
   api::PythonCall message = call;
   {
     const base::MutexLock lock(&released_->mutex);
@@ -251,9 +273,10 @@ absl::StatusOr<api::PythonAnswer> RunnerProcess::Ask(const api::PythonCall& call
   }
   const absl::Status sent = Send(api::ToJson(message));
   region_is_new_ = false;
-  if (!sent.ok()) return Ended(timeout, false);
+  if (!sent.ok()) return Ended();
+  TRY(Wait(patience));
   int descriptor = -1;
-  const std::string text = TRY(Receive(timeout, descriptor));
+  const std::string text = TRY(Receive(descriptor));
   const auto answer = api::FromJson<api::PythonAnswer>(text);
   if (descriptor >= 0) {
     if (!answer.ok()) close(descriptor);
@@ -264,16 +287,25 @@ absl::StatusOr<api::PythonAnswer> RunnerProcess::Ask(const api::PythonCall& call
   return answer;
 }
 
-absl::StatusOr<std::string> RunnerProcess::Receive(absl::Duration timeout,
-                                                   int& descriptor) {
-  const int64_t wait = timeout == absl::InfiniteDuration()
-                           ? -1
-                           : std::clamp<int64_t>(absl::ToInt64Milliseconds(timeout), 1,
-                                                 std::numeric_limits<int>::max());
+absl::Status RunnerProcess::Wait(const Patience& patience) {
+  constexpr absl::Duration kSlice = absl::Milliseconds(50);
   pollfd ready = {.fd = socket_, .events = POLLIN, .revents = 0};
-  int count = poll(&ready, 1, static_cast<int>(wait));
-  while (count < 0 && errno == EINTR) count = poll(&ready, 1, static_cast<int>(wait));
-  if (count == 0) return Ended(timeout, true);
+  for (absl::Duration left = patience.timeout; left > absl::ZeroDuration();
+       left -= kSlice) {
+    const absl::Duration slice = std::min(left, kSlice);
+    if (poll(&ready, 1, static_cast<int>(absl::ToInt64Milliseconds(slice))) > 0) {
+      return absl::OkStatus();
+    }
+    if (patience.cancelled != nullptr && patience.cancelled->load()) {
+      return End(absl::CancelledError("nobody wants the rows any more"));
+    }
+  }
+  return End(absl::AbortedError(
+      base::StrCat("the Python function did not return within ",
+                   absl::FormatDuration(patience.timeout), ": its process was ended")));
+}
+
+absl::StatusOr<std::string> RunnerProcess::Receive(int& descriptor) {
   std::string data(kAnswerBytesMax, '\0');
   iovec piece = {data.data(), data.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control = {};
@@ -286,20 +318,20 @@ absl::StatusOr<std::string> RunnerProcess::Receive(absl::Duration timeout,
   while (size < 0 && errno == EINTR) {
     size = recvmsg(socket_, &header, MSG_CMSG_CLOEXEC);
   }
-  if (size <= 0) return Ended(timeout, false);
+  if (size <= 0) return Ended();
   return TakeMessage(header, data.data(), static_cast<size_t>(size), descriptor);
 }
 
-absl::Status RunnerProcess::Ended(absl::Duration timeout, bool hung) {
-  if (hung) kill(pid_, SIGKILL);
+absl::Status RunnerProcess::End(const absl::Status& why) {
+  kill(pid_, SIGKILL);
+  Ended().IgnoreError();
+  return why;
+}
+
+absl::Status RunnerProcess::Ended() {
   int status = 0;
   if (waitpid(pid_, &status, 0) == pid_) reaped_ = true;
   if (input_ != nullptr) std::memcpy(&failed_row_, input_->data(), sizeof(failed_row_));
-  if (hung) {
-    return absl::AbortedError(base::StrCat(
-        "the Python function did not return within ", absl::FormatDuration(timeout),
-        ": its process was ended"));
-  }
   if (WIFSIGNALED(status)) {
     return absl::AbortedError(base::StrCat("the Python function's process died: signal ",
                                            WTERMSIG(status), " (",

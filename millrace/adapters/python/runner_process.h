@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -45,6 +46,7 @@ struct FunctionCall {
   uint64_t epoch = 0;
   int64_t first_call = 0;
   absl::Duration timeout = absl::InfiniteDuration();
+  const std::atomic<bool>* cancelled = nullptr;  // Set when nobody wants the result.
 };
 
 // What came of it: the rows before the first that failed, and why that did.
@@ -73,22 +75,34 @@ class RunnerProcess {
 
   pid_t pid() const { return pid_; }
 
+  // Closes the sockets of all processes, in a child that was forked: they are to end
+  // with the parent, whatever the child does.
+  static void CloseAllAfterFork();
+
  private:
   class Answered;
   struct Released;
 
   RunnerProcess(int socket, pid_t pid);
 
-  absl::Status Load(const ir::Attachment& function, absl::Duration timeout);
+  // How long an answer may take.
+  struct Patience {
+    absl::Duration timeout;
+    const std::atomic<bool>* cancelled;
+  };
+
+  absl::Status Load(const ir::Attachment& function, const Patience& patience);
   absl::Status MakeRoom(int64_t bytes);
   absl::Status WriteRows(const core::Block& rows, core::Pool& pool,
                          api::PythonCall& call);
   absl::Status Send(const std::string& message) const;
   absl::StatusOr<api::PythonAnswer> Ask(const api::PythonCall& call,
-                                        absl::Duration timeout);
-  absl::StatusOr<std::string> Receive(absl::Duration timeout, int& descriptor);
+                                        const Patience& patience);
+  absl::Status Wait(const Patience& patience);
+  absl::StatusOr<std::string> Receive(int& descriptor);
   absl::StatusOr<core::Block> RowsOf(const api::PythonAnswer& answer);
-  absl::Status Ended(absl::Duration timeout, bool hung);
+  absl::Status End(const absl::Status& why);
+  absl::Status Ended();
 
   const int socket_;
   const pid_t pid_;
