@@ -6,11 +6,15 @@ find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
 find_package(hwy REQUIRED)
 find_package(spdlog REQUIRED)
-find_package(ZLIB REQUIRED)
+
+# What large Python packages export for all the world to see is linked statically, and
+# hidden: else our calls would go to their versions of it.
+find_library(MILLRACE_ZLIB NAMES libz.a REQUIRED)
+find_library(MILLRACE_ZSTD NAMES libzstd.a REQUIRED)
 
 millrace_layer(base                        LINKS spdlog::spdlog md ${CMAKE_DL_LIBS}
     THREADS bounded_queue clock log metrics mutex thread_cells)
-millrace_layer(codec    USES base          LINKS ZLIB::ZLIB lz4 simdjson snappy zstd)
+millrace_layer(codec    USES base          LINKS ${MILLRACE_ZLIB} ${MILLRACE_ZSTD} lz4 simdjson snappy)
 millrace_layer(core     USES base          THREADS pool)
 millrace_layer(frames   USES core codec)
 millrace_layer(ir       USES core)
@@ -30,5 +34,7 @@ millrace_layer(bench    USES exec)
 millrace_layer(cli      USES bench plugin adapters/arrow LINKS CLI11::CLI11)
 
 millrace_arrow_module(adapters/arrow_module adapters/arrow)
-millrace_plugin_modules(plugin)
-millrace_python_module(adapters/python)
+if(MILLRACE_TESTS)
+  millrace_plugin_modules(plugin)
+endif()
+millrace_python_module(adapters/python cli)

@@ -16,9 +16,13 @@
 # the build tree with one link in it: roots/<name>/millrace/<name>. Including a layer
 # that was not declared is therefore "file not found".
 
+option(MILLRACE_TESTS "Build tests and benchmarks too" ON)
+
 find_package(absl REQUIRED)
-find_package(GTest REQUIRED)
-find_package(benchmark REQUIRED)
+if(MILLRACE_TESTS)
+  find_package(GTest REQUIRED)
+  find_package(benchmark REQUIRED)
+endif()
 
 # Abseil is our standard library: every layer may use it.
 set(MILLRACE_ABSEIL
@@ -53,6 +57,12 @@ function(millrace_layer name)
   endif()
 
   _millrace_library(${name} ${target} "${sources}" "${LAYER_USES}" "${LAYER_LINKS}")
+  if(EXISTS ${folder}/main.cc)
+    _millrace_program(${target} ${folder}/main.cc)
+  endif()
+  if(NOT MILLRACE_TESTS)
+    return()
+  endif()
   _millrace_tests(${name} ${target} "${tests}" "${LAYER_THREADS}")
   if(LAYER_TESTS_USE AND TARGET ${target}_test)
     target_link_libraries(${target}_test PRIVATE ${LAYER_TESTS_USE})
@@ -67,15 +77,16 @@ function(millrace_layer name)
       _millrace_extra(${stem} ${target} ${file} fuzzers -fsanitize=fuzzer)
     endforeach()
   endif()
-  if(EXISTS ${folder}/main.cc)
-    add_executable(millrace ${folder}/main.cc)
-    target_link_libraries(millrace PRIVATE ${target})
-    if(TARGET ${target}_test)  # Its tests run the command itself.
-      add_dependencies(${target}_test millrace)
-    endif()
-    if(MILLRACE_SANITIZE MATCHES thread)
-      set_target_properties(millrace PROPERTIES EXCLUDE_FROM_ALL ON)
-    endif()
+  if(EXISTS ${folder}/main.cc AND TARGET ${target}_test)
+    add_dependencies(${target}_test millrace)  # They run the command itself.
+  endif()
+endfunction()
+
+function(_millrace_program target file)
+  add_executable(millrace ${file})
+  target_link_libraries(millrace PRIVATE ${target})
+  if(MILLRACE_SANITIZE MATCHES thread)
+    set_target_properties(millrace PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
 endfunction()
 

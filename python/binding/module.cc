@@ -20,6 +20,7 @@
 #include "millrace/adapters/python/pipeline.h"
 #include "millrace/adapters/python/plain.h"
 #include "millrace/adapters/python/runner.h"
+#include "millrace/cli/command.h"
 #include "objects.h"
 
 namespace millrace::binding {
@@ -109,6 +110,14 @@ nb::object PackRows(const nb::list& rows) {
   }
   const python::PackedRows packed = python::PackRows(given);
   return nb::make_tuple(packed.names, packed.values, packed.shapes);
+}
+
+int RunCommand(std::vector<std::string> words) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const nb::gil_scoped_release without_lock;
+  return cli::RunCommand(static_cast<int>(words.size()), arguments.data());
 }
 
 void AddPipelines(nb::module_& module) {
@@ -283,6 +292,7 @@ NB_MODULE(_core, module) {
   AddTracer(module);
   AddEngines(module);
   AddRunners(module);
+  module.def("run_command", &RunCommand);
 }
 
 }  // namespace millrace::binding

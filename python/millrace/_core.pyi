@@ -16,6 +16,9 @@ import numpy as np
 Argument: TypeAlias = Any
 Shape: TypeAlias = list[int] | None
 
+def run_command(words: list[str]) -> int:
+    """Does what the `millrace` command does; gives its exit code."""
+
 def catalog() -> str:
     """All operators and kernels, as JSON: millrace._catalog has its form."""
 

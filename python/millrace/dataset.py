@@ -20,13 +20,15 @@ from millrace._places import TracingError, Untraceable
 from millrace._plain import plain_argument
 from millrace._structure import Structure
 from millrace.errors import PipelineError
-from millrace.functions import PythonFunction, function_name
+from millrace.functions import Marking, PythonFunction, function_name
 from millrace.tracing import trace
 
 if TYPE_CHECKING:
     from millrace.loader import Loader
 
 _FUNCTIONS = ("row_function", "value_function")
+_WITH_PYTHON = ("map", "filter")  # What can also run in Python.
+_KEEP = "__keep__"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,7 +98,18 @@ class Dataset(Operators):
         }
         structure = None
         for name, function in functions.items():
-            traced = trace(function, operator, name, given, inputs, row=self._structure)
+            try:
+                traced = trace(
+                    function, operator, name, given, inputs, row=self._structure
+                )
+            except Untraceable as reason:
+                if operator in _WITH_PYTHON:
+                    raise
+                raise TracingError(
+                    f"{reason.reason}; only map and filter run in Python: compute the "
+                    "value there first",
+                    reason.place,
+                ) from None
             given[name] = traced.function
             structure = traced.structure
         return given, structure
@@ -139,15 +152,53 @@ class Dataset(Operators):
             try:
                 return super().map(function, seed=seed)
             except Untraceable as reason:
-                if python is False:
-                    raise TracingError(reason.reason, reason.place) from None
-                _warn_untraceable(function, reason)
+                _fall_back(function, reason, python)
         how = PythonFunction(function, output, init, timeout)
         given, draws = how.arguments(self._pipeline, self._structure)
         pipeline = _core.Pipeline.make(
             "map_python", {**given, "seed": seed}, [self._pipeline], draws
         )
         return Dataset(pipeline, None)
+
+    def filter(
+        self,
+        predicate: Callable[..., Any],
+        *,
+        python: bool | None = None,
+        init: Callable[[], Any] | None = None,
+        timeout: float | None = 600.0,
+        seed: int | None = None,
+    ) -> Dataset:
+        """Keeps the rows for which a condition holds.
+
+        Args:
+            predicate: From the row to true or false.
+            python: As for `map`; so too init and timeout.
+            init: Called once in every Python process, before the function.
+            timeout: Seconds that a function in Python may take for a block of rows.
+            seed: For random numbers; by default the job's.
+
+        Example:
+            >>> import millrace as mr
+            >>> ds = mr.range(6).filter(lambda row: row["value"] > 3)
+            >>> [int(row["value"]) for row in ds]
+            [4, 5]
+        """
+        if not python:
+            try:
+                return super().filter(predicate, seed=seed)
+            except Untraceable as reason:
+                _fall_back(predicate, reason, python)
+        marked = self.map(
+            Marking(predicate, _KEEP),
+            python=True,
+            output={**{n: str(s) for n, s in self.spec.items()}, _KEEP: "bool"},
+            init=init,
+            timeout=timeout,
+            seed=seed,
+        )
+        kept = marked.filter(lambda row: row[_KEEP], python=False).drop([_KEEP])
+        return Dataset(kept._pipeline, _fitting(self._structure, kept._pipeline))
 
     def map_batches(
         self, function: Callable[..., Any], size: int = 64, **options: Any
@@ -253,7 +304,11 @@ def _from_text(
     return Dataset(_core.Pipeline.parse(text, beside), structure)
 
 
-def _warn_untraceable(function: Callable[..., Any], reason: Untraceable) -> None:
+def _fall_back(
+    function: Callable[..., Any], reason: Untraceable, python: bool | None
+) -> None:
+    if python is False:
+        raise TracingError(reason.reason, reason.place) from None
     warnings.warn(
         f"{function_name(function)} cannot be traced and runs in Python processes: "
         f"{reason}; python=True says that this is meant",

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from millrace import _core
-from millrace._structure import Structure
+from millrace._structure import Structure, taken_apart
 from millrace.engine import budget, engine
 from millrace.errors import DataError, PipelineError
 
@@ -124,16 +124,41 @@ def unpickle(content: bytes) -> PickledFunction:
 
 def function_name(function: Callable[..., Any]) -> str:
     """Name a function as people know it."""
+    if isinstance(function, Marking):
+        return function_name(function.predicate)
     name = getattr(function, "__qualname__", None)
     return str(name or type(function).__qualname__)
 
 
 def takes_rng(function: Callable[..., Any]) -> bool:
     """Tell whether a function has a parameter rng."""
+    if isinstance(function, Marking):
+        return function.takes_rng
     try:
         return "rng" in inspect.signature(function).parameters
     except (TypeError, ValueError):
         return False
+
+
+@dataclasses.dataclass(frozen=True)
+class Marking:
+    """Gives a row as it is, with a mark: what a predicate says of it."""
+
+    predicate: Callable[..., Any]
+    mark: str
+
+    @property
+    def takes_rng(self) -> bool:
+        """Whether the predicate does."""
+        return takes_rng(self.predicate)
+
+    def __call__(self, row: Any, **given: Any) -> dict[str, Any]:
+        """Mark a row."""
+        apart = taken_apart(row)
+        assert apart is not None
+        structure, values = apart
+        marked = dict(zip(structure.names, values, strict=True))
+        return {**marked, self.mark: bool(self.predicate(row, **given))}
 
 
 def _environment() -> list[str]:
@@ -199,5 +224,6 @@ class PythonFunction:
     def _declared(self) -> str | None:
         if self.output is None or isinstance(self.output, str):
             return self.output
-        fields = ", ".join(f"{name}: {kind}" for name, kind in self.output.items())
+        quoted = {n.replace("'", "''"): kind for n, kind in self.output.items()}
+        fields = ", ".join(f"'{name}': {kind}" for name, kind in quoted.items())
         return "{" + fields + "}"

@@ -56,9 +56,8 @@ def test_each_iteration_is_the_next_epoch() -> None:
 
 def test_iterations_are_independent() -> None:
     dataset = mr.range(10).batch(2)
-    assert [a["value"][0] + b["value"][0] for a, b in zip(dataset, dataset, strict=True)] == [
-        0, 4, 8, 12, 16,
-    ]  # fmt: skip
+    pairs = zip(dataset, dataset, strict=True)
+    assert [int(a["value"][0] + b["value"][0]) for a, b in pairs] == [0, 4, 8, 12, 16]
 
 
 def test_spec_is_known_before_anything_runs() -> None:
@@ -106,9 +105,8 @@ def test_rows_keep_the_form_that_the_last_map_gave_them() -> None:
 
 
 def test_ragged_values_and_texts() -> None:
-    rows = mr.from_rows(
-        [{"x": [1, 2], "t": "é"}, {"x": [3], "t": "b"}, {"x": [], "t": ""}][:2]
-    )
+    given: list[dict[str, Any]] = [{"x": [1, 2], "t": "é"}, {"x": [3], "t": "b"}]
+    rows = mr.from_rows(given)
     assert [row["x"].tolist() for row in rows] == [[1, 2], [3]]
     batch = next(iter(rows.ragged_batch(2)))
     assert [part.tolist() for part in batch["x"]] == [[1, 2], [3]]

@@ -99,8 +99,8 @@ def test_ctrl_c_returns_at_once() -> None:
     program = """
     import millrace as mr
     endless = mr.range(10**15).filter(lambda r: r["value"] < 0)
-    print("begun", flush=True)
     try:
+        print("begun", flush=True)
         list(endless)
     except KeyboardInterrupt:
         print("interrupted", flush=True)

@@ -163,8 +163,8 @@ absl::StatusOr<std::unique_ptr<RunnerProcess>> RunnerProcess::Start(
     return pid.status();
   }
   std::unique_ptr<RunnerProcess> process(new RunnerProcess(ends[0], *pid));
-  TRY(process->Send(command.hello));
-  return process;
+  if (process->Send(command.hello).ok()) return process;
+  return absl::FailedPreconditionError(process->Ended().message());
 }
 
 absl::Status RunnerProcess::MakeRoom(int64_t bytes) {

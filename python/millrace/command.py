@@ -1,0 +1,18 @@
+"""The `millrace` command, as the package installs it."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+from millrace import _core
+
+
+def main() -> None:
+    """Do what the command line says."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # It ends the command, as any other.
+    sys.exit(_core.run_command(["millrace", *sys.argv[1:]]))
+
+
+if __name__ == "__main__":
+    main()
