@@ -3,7 +3,8 @@
 
 PYTHON := .venv/bin/python
 CLANG_FORMAT := clang-format-19
-CXX_FILES = $(shell find millrace docs -name '*.h' -o -name '*.cc' -o -name '*.c')
+CXX_FOLDERS = millrace docs python
+CXX_FILES = $(shell find $(CXX_FOLDERS) -name '*.h' -o -name '*.cc' -o -name '*.c')
 MAKEFLAGS += --no-print-directory
 
 # What a run may cost; `make fuzz FUZZ_SECONDS=600` changes it for once.
@@ -16,8 +17,8 @@ say = @echo "== $(1)"
 ninja = --parallel $(shell nproc) $(if $(MAKE_TERMOUT),,-- --quiet)
 ctest = ctest --preset $(1) --parallel $(shell nproc)
 
-.PHONY: help demo test unit asan tsan python-test bench style clang-tidy lint lint-all
-.PHONY: format fuzz golden clean setup-build setup-check
+.PHONY: help demo test unit asan tsan python-test package-test wheel bench style
+.PHONY: clang-tidy lint lint-all format fuzz golden clean setup-build setup-check
 
 help:  ## Show this list
 	@echo "Millrace: the commands of the project"
@@ -51,9 +52,19 @@ tsan: setup-check configure-tsan  ## The C++ tests about threads, looking for ra
 	$(call say,Running them)
 	@$(call ctest,tsan)
 
-python-test: setup-check  ## The Python tests
-	$(call say,Running the Python tests)
+python-test: setup-check  ## The tests of the project's own Python tools
+	$(call say,Running the tests of the tools)
 	@$(PYTHON) -m pytest -q
+
+package-test: setup-check configure-dev  ## The tests of the Python package
+	$(call say,Building the Python module)
+	@cmake --build --preset dev --target _core $(ninja)
+	$(call say,Running the tests of the Python package)
+	@PYTHONPATH=build/dev/python $(PYTHON) -m pytest -q -m 'not frameworks' python/tests
+
+wheel: setup-check  ## Make the Python package's wheel, for this machine's Python
+	$(call say,Building the wheel (optimised))
+	@tools/wheel
 
 bench: configure-release  ## Run the micro benchmarks, optimised (BENCH=regex)
 	$(call say,Building the benchmarks (optimised))

@@ -14,7 +14,8 @@ find_library(MILLRACE_ZSTD NAMES libzstd.a REQUIRED)
 
 millrace_layer(base                        LINKS spdlog::spdlog md ${CMAKE_DL_LIBS}
     THREADS bounded_queue clock log metrics mutex thread_cells)
-millrace_layer(codec    USES base          LINKS ${MILLRACE_ZLIB} ${MILLRACE_ZSTD} lz4 simdjson snappy)
+millrace_layer(codec    USES base
+    LINKS ${MILLRACE_ZLIB} ${MILLRACE_ZSTD} lz4 simdjson snappy)
 millrace_layer(core     USES base          THREADS pool)
 millrace_layer(frames   USES core codec)
 millrace_layer(ir       USES core)

@@ -1,7 +1,7 @@
 # The extension module millrace._core (python/binding), and the package around it as it
 # would be installed: <build>/python/millrace, with links to the sources, so that tests
-# use what is being worked on. Built where Python and nanobind are found: when a wheel is
-# made, or in the project's own environment.
+# use what is being worked on. Built where Python and nanobind are found: when a wheel
+# is made, or in the project's own environment.
 
 option(MILLRACE_PYTHON "Build the Python module, if possible" ON)
 

@@ -46,6 +46,7 @@ LIBRARIES = {
     "webp/": "kernels/image",
     "simdjson.h": "codec",
     "snappy.h": "codec",
+    "spawn.h": "adapters/python",
     "stdint.h": "plugin",  # Of C, as the header for plug-ins is.
     "zconf.h": "codec",
     "zlib.h": "codec",
@@ -91,7 +92,16 @@ FOREIGN_NAME = re.compile(r"\b(?:std|absl|testing)::[\w:]+|\b\w*ElementsAre\w*")
 MACHINE_PATH = re.compile(r"(?<![\w.}])/(?:home|root|work|Users)/")
 CXX_ENDINGS = (".h", ".cc", ".inc")
 TEST_ENDINGS = ("_test.cc", "_test.h", ".golden")
-GENERATED = ("millrace/ops/dataset.h",)
+GENERATED = (
+    "millrace/ops/dataset.h",
+    "python/millrace/_operators.py",
+    "python/millrace/_sources.py",
+    *(
+        f"python/millrace/kernels/{name}.py"
+        for name in ("example", "image", "io", "json", "math", "regex", "text", "time")
+    ),
+)
+PACKAGE = ("python/millrace/", "python/binding/")  # The Python package's source.
 RULED_ENDINGS = (*CXX_ENDINGS, ".py", ".cmake", ".txt", ".toml", ".json", "")
 
 
@@ -183,8 +193,11 @@ def test_and_source_lines(tree: Tree) -> tuple[int, int]:
     test = source = 0
     for path, text in tree.items():
         lines = text.count("\n")
-        if path.startswith("millrace/") and path.endswith(TEST_ENDINGS):
+        tests_engine = path.startswith("millrace/") and path.endswith(TEST_ENDINGS)
+        if tests_engine or path.startswith("python/tests/"):
             test += lines
+        elif path.startswith(PACKAGE) and path not in GENERATED:
+            source += lines
     for path, text in cxx_files(tree, tests=False):
         if path not in GENERATED and layer_of(path) != "bench":
             source += text.count("\n")

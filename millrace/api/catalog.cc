@@ -1,11 +1,11 @@
 #include "millrace/api/catalog.h"
 
-#include <boost/describe.hpp>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <boost/describe.hpp>
 
 #include "millrace/api/json.h"
 #include "millrace/ir/argument_schema.h"

@@ -8,7 +8,8 @@
 
 namespace millrace::api {
 
-// {"operators": [{"name", "doc", "inputs", "more_inputs", "source", "arguments": [...]}],
+// {"operators": [{"name", "doc", "inputs", "more_inputs", "source", "arguments":
+// [...]}],
 //  "kernels": [{"name", "doc", "operands", "variadic", "random", "arguments": [...]}]}
 std::string CatalogToJson(const ir::Catalog& catalog);
 

@@ -1,12 +1,11 @@
 #include "millrace/api/facts.h"
 
-#include <boost/describe.hpp>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
+#include <boost/describe.hpp>
 
 #include "millrace/api/json.h"
 #include "millrace/profile/bottleneck.h"

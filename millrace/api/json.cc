@@ -1,12 +1,11 @@
 #include "millrace/api/json.h"
 
-#include <boost/json/src.hpp>  // The library itself: it is compiled here.
-
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include <boost/json/src.hpp>  // The library itself: it is compiled here.
 
 #include "millrace/base/text.h"
 

@@ -11,10 +11,6 @@
 // missing ones keep their defaults, a wrong type is an error that names the member.
 #pragma once
 
-#include <boost/describe.hpp>
-#include <boost/json.hpp>
-#include <boost/mp11.hpp>
-
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -26,6 +22,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include <boost/describe.hpp>
+#include <boost/json.hpp>
+#include <boost/mp11.hpp>
 
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
@@ -59,9 +58,8 @@ template <typename T>
 boost::json::value Write(const T& from) {
   if constexpr (Described<T>) {
     boost::json::object object;
-    boost::mp11::mp_for_each<Members<T>>([&](auto member) {
-      object.emplace(member.name, Write(from.*member.pointer));
-    });
+    boost::mp11::mp_for_each<Members<T>>(
+        [&](auto member) { object.emplace(member.name, Write(from.*member.pointer)); });
     return object;
   } else if constexpr (kIsList<T>) {
     boost::json::array array;

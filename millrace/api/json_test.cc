@@ -1,7 +1,5 @@
 #include "millrace/api/json.h"
 
-#include <boost/describe.hpp>
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include <boost/describe.hpp>
 
 namespace millrace::api {
 namespace {

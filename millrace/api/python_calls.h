@@ -2,11 +2,11 @@
 // through shared memory beside these; python/millrace/runner.py is the other side.
 #pragma once
 
-#include <boost/describe.hpp>
-
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include <boost/describe.hpp>
 
 namespace millrace::api {
 
@@ -33,8 +33,8 @@ struct PythonAnswer {
   int64_t rows = 0;    // That were done, before an error where there is one.
   int64_t region = 0;  // Which memory, by number.
   int64_t region_bytes = 0;
-  int64_t bytes = 0;       // Of the frame.
-  std::string error = "";  // Of the row behind them: what was raised, and where.
+  int64_t bytes = 0;        // Of the frame.
+  std::string error = "";   // Of the row behind them: what was raised, and where.
   std::string fields = "";  // What came out, as a spec.
   int64_t draws = 0;        // Random calls of the row with the most.
 };

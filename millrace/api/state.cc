@@ -1,7 +1,5 @@
 #include "millrace/api/state.h"
 
-#include <boost/describe.hpp>
-
 #include <charconv>
 #include <cstdint>
 #include <string>
@@ -11,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
+#include <boost/describe.hpp>
 
 #include "millrace/api/json.h"
 #include "millrace/base/bytes.h"

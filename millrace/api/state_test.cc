@@ -36,10 +36,9 @@ lanes::State Example() {
   state.deal.first = {9, 4};
   state.deal.others = lanes::LaneSet::Of({10, 11, 12, 50});
   state.finished = lanes::LaneSet::Of({0, 1, 2, 7});
-  state.cursors = {{.lane = 4,
-                    .rows = 12,
-                    .digest = lanes::Digest(base::Hash128{1, ~uint64_t{0}})},
-                   {.lane = 9, .rows = 1, .digest = {}}};
+  state.cursors = {
+      {.lane = 4, .rows = 12, .digest = lanes::Digest(base::Hash128{1, ~uint64_t{0}})},
+      {.lane = 9, .rows = 1, .digest = {}}};
   state.carry = {{.track = 1, .from = {.lane = 3, .rows = 30, .digest = {}}}};
   return state;
 }

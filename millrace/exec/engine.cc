@@ -303,9 +303,9 @@ profile::PassFacts Iterator::Facts() const {
 }
 
 bool Iterator::WaitReady() {
-  const absl::Time deadline =
-      interrupt_ ? engine_.options_.clock.Now() + kInterruptPeriod
-                 : absl::InfiniteFuture();
+  const absl::Time deadline = interrupt_
+                                  ? engine_.options_.clock.Now() + kInterruptPeriod
+                                  : absl::InfiniteFuture();
   const base::MutexLock lock(&engine_.mutex_);
   while (!cancelled_ && !pass_.ready()) {
     // Looking for work may have shown that there is none left, ever.

@@ -125,8 +125,8 @@ class Iterator {
   // Ends the pass at once, also a Next that waits.
   void Cancel();
 
-  // Has a function asked, now and then, while Next waits: where it says true, Next gives
-  // Aborted, and can be called again.
+  // Has a function asked, now and then, while Next waits: where it says true, Next
+  // gives Aborted, and can be called again.
   void SetInterrupt(std::function<bool()> interrupt) {
     interrupt_ = std::move(interrupt);
   }
@@ -175,7 +175,7 @@ class Iterator {
   profile::PassFacts facts_;  // What Next has seen; the rest is in the meters.
   LeftOut left_out_;
   const bool nested_batches_;  // Made before a repeat or merge: rows in them count.
-  const bool helps_;  // The consumer works too, while it waits.
+  const bool helps_;           // The consumer works too, while it waits.
   const absl::Duration opened_;
   const lanes::State state_;  // All but what is left.
   const lanes::Deal deal_;

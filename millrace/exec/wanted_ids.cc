@@ -18,7 +18,8 @@ bool NeedsIds(const ir::Pipeline& node) {
     return function != nullptr && (*function)->IsRandom();
   };
   const ir::OperatorSchema& schema = node.schema();
-  const bool draws_itself = schema.traits.row_wise && schema.is_random(node.arguments());
+  const bool draws_itself =
+      schema.traits.row_wise && schema.is_random(node.arguments());
   return draws_itself || std::ranges::any_of(node.arguments().all(), draws) ||
          node.spec().fields().empty();
 }

@@ -15,13 +15,14 @@
 #include <utility>
 #include <vector>
 
+#include "objects.h"
+
 #include "millrace/adapters/python/eager.h"
 #include "millrace/adapters/python/engine.h"
 #include "millrace/adapters/python/pipeline.h"
 #include "millrace/adapters/python/plain.h"
 #include "millrace/adapters/python/runner.h"
 #include "millrace/cli/command.h"
-#include "objects.h"
 
 namespace millrace::binding {
 namespace {
@@ -124,11 +125,11 @@ void AddPipelines(nb::module_& module) {
   nb::class_<python::Attachment>(module, "Attachment")
       .def("__init__",
            [](python::Attachment* self, const nb::bytes& content) {
-             new (self) python::Attachment(std::string(content.c_str(), content.size()));
+             new (self)
+                 python::Attachment(std::string(content.c_str(), content.size()));
            })
-      .def_static("of", [](nb::handle value) {
-        return python::Attachment::Of(ToPlain(value));
-      })
+      .def_static(
+          "of", [](nb::handle value) { return python::Attachment::Of(ToPlain(value)); })
       .def_prop_ro("content",
                    [](const python::Attachment& self) {
                      return nb::bytes(self.content().data(), self.content().size());
@@ -137,23 +138,25 @@ void AddPipelines(nb::module_& module) {
   nb::class_<python::Function>(module, "Function")
       .def_prop_ro("text", &python::Function::Text);
   nb::class_<python::Pipeline>(module, "Pipeline")
-      .def_static("make",
-                  [](const std::string& name, const nb::dict& arguments,
-                     const std::vector<python::Pipeline>& inputs, int64_t reserved) {
-                    const python::NamedArguments given = ToArguments(arguments);
-                    const nb::gil_scoped_release without_lock;
-                    return python::Pipeline::Make(name, given, inputs, reserved);
-                  },
-                  nb::arg("operator"), nb::arg("arguments"), nb::arg("inputs"),
-                  nb::arg("reserved") = 0)
+      .def_static(
+          "make",
+          [](const std::string& name, const nb::dict& arguments,
+             const std::vector<python::Pipeline>& inputs, int64_t reserved) {
+            const python::NamedArguments given = ToArguments(arguments);
+            const nb::gil_scoped_release without_lock;
+            return python::Pipeline::Make(name, given, inputs, reserved);
+          },
+          nb::arg("operator"), nb::arg("arguments"), nb::arg("inputs"),
+          nb::arg("reserved") = 0)
       .def_static("parse", &python::Pipeline::Parse)
       .def_prop_ro("operator", &python::Pipeline::Operator)
       .def_prop_ro("inputs", &python::Pipeline::Inputs)
       .def_prop_ro("text", &python::Pipeline::Text)
       .def_prop_ro("shown", &python::Pipeline::Shown)
       .def_prop_ro("attachments", &python::Pipeline::Attachments)
-      .def_prop_ro("fields",
-                   [](const python::Pipeline& self) { return FromFields(self.Fields()); })
+      .def_prop_ro(
+          "fields",
+          [](const python::Pipeline& self) { return FromFields(self.Fields()); })
       .def_prop_ro("rows", &python::Pipeline::Rows)
       .def_prop_ro("fingerprint", &python::Pipeline::Fingerprint)
       .def_prop_ro("is_random", &python::Pipeline::IsRandom)
@@ -171,10 +174,8 @@ void AddTracer(nb::module_& module) {
       .def("fields",
            [](const python::Tracer& self) { return FromFields(self.Fields()); })
       .def("field", &python::Tracer::Field)
-      .def("literal",
-           [](python::Tracer& self, nb::handle value, bool weak) {
-             return self.Literal(ToPlain(value), weak);
-           })
+      .def("literal", [](python::Tracer& self, nb::handle value,
+                         bool weak) { return self.Literal(ToPlain(value), weak); })
       .def("call",
            [](python::Tracer& self, const std::string& kernel,
               const std::vector<int64_t>& operands, const nb::dict& arguments) {
@@ -215,8 +216,7 @@ void AddEngines(nb::module_& module) {
 // Gives (names, columns, identities) of a frame. The columns are over its memory.
 nb::object ReadFrame(const nb::object& memory, int64_t offset, int64_t bytes) {
   const auto view = nb::cast<nb::ndarray<nb::ro, uint8_t, nb::c_contig>>(memory);
-  const python::ReceivedRows received =
-      python::ReadFrame(view.data() + offset, bytes);
+  const python::ReceivedRows received = python::ReadFrame(view.data() + offset, bytes);
   nb::list columns;
   for (const python::FieldColumn& column : received.rows.columns) {
     columns.append(FromColumn(column));

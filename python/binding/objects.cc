@@ -30,11 +30,11 @@ struct NumberType {
 };
 
 constexpr NumberType kNumberTypes[] = {
-    {"bool", dtype_code::Bool, 8},      {"int8", dtype_code::Int, 8},
-    {"int16", dtype_code::Int, 16},     {"int32", dtype_code::Int, 32},
-    {"int64", dtype_code::Int, 64},     {"uint8", dtype_code::UInt, 8},
-    {"uint16", dtype_code::UInt, 16},   {"uint32", dtype_code::UInt, 32},
-    {"uint64", dtype_code::UInt, 64},   {"float16", dtype_code::Float, 16},
+    {"bool", dtype_code::Bool, 8},        {"int8", dtype_code::Int, 8},
+    {"int16", dtype_code::Int, 16},       {"int32", dtype_code::Int, 32},
+    {"int64", dtype_code::Int, 64},       {"uint8", dtype_code::UInt, 8},
+    {"uint16", dtype_code::UInt, 16},     {"uint32", dtype_code::UInt, 32},
+    {"uint64", dtype_code::UInt, 64},     {"float16", dtype_code::Float, 16},
     {"bfloat16", dtype_code::Bfloat, 16}, {"float32", dtype_code::Float, 32},
     {"float64", dtype_code::Float, 64},
 };
@@ -73,8 +73,8 @@ std::string FromDlpack(nb::dlpack::dtype dtype) {
   throw nb::type_error("arrays of this type are not known: use a type of numbers");
 }
 
-// Memory of the engine's as an object with Python's buffer protocol: what an array holds
-// on to.
+// Memory of the engine's as an object with Python's buffer protocol: what an array
+// holds on to.
 struct Memory {
   python::Array array;
   Py_ssize_t bytes = 0;
@@ -140,14 +140,15 @@ std::string BytesOf(nb::handle object) {
 }
 
 python::Array ToArray(nb::handle object) {
-  const auto array = nb::cast<nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>>(object);
+  const auto array =
+      nb::cast<nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>>(object);
   python::Array converted = {.dtype = FromDlpack(array.dtype())};
   for (size_t i = 0; i < array.ndim(); ++i) {
     converted.shape.push_back(static_cast<int64_t>(array.shape(i)));
   }
   converted.data = const_cast<void*>(array.data());
-  converted.owner = std::make_shared<nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>>(
-      array);
+  converted.owner =
+      std::make_shared<nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>>(array);
   return converted;
 }
 
@@ -197,7 +198,8 @@ python::Argument ToArgument(nb::handle object) {
   }
   const nb::object shown = nb::repr(object.type());
   throw nb::type_error(
-      (std::string("an argument cannot be of ") + nb::cast<std::string>(shown)).c_str());
+      (std::string("an argument cannot be of ") + nb::cast<std::string>(shown))
+          .c_str());
 }
 
 python::NamedArguments ToArguments(const nb::dict& arguments) {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import os
 import secrets
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -348,7 +348,7 @@ def _absolute(paths: Any) -> Any:
         return [_absolute(path) for path in paths]
     if not isinstance(paths, str) or "://" in paths:
         return paths
-    return os.path.join(os.getcwd(), os.path.expanduser(paths))  # noqa: PTH109, PTH111, PTH118
+    return str(Path.cwd() / Path(paths).expanduser())
 
 
 def from_arrays(arrays: Mapping[str, Any]) -> Dataset:

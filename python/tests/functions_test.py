@@ -106,7 +106,8 @@ def test_bad_rows_are_left_out_where_errors_are_ignored() -> None:
 
     dataset = in_python(function, 1000).ignore_errors()
     loader = mr.loader(dataset, seed=0)
-    assert numbers(loader) == [n for n in range(1000) if n % 10 != 3]  # type: ignore[arg-type]
+    good = [n for n in range(1000) if n % 10 != 3]
+    assert [int(row["x"]) for row in loader] == good
     assert loader.stats()["rows_left_out"] == 100
 
 

@@ -37,8 +37,8 @@ namespace {
 absl::StatusOr<core::Tensor> TensorOf(const Array& array) {
   const std::optional<core::DType> dtype = core::ParseDType(array.dtype);
   if (!dtype || core::IsVariable(*dtype)) {
-    return absl::InvalidArgumentError(
-        base::StrCat("arrays of ", array.dtype, " are not known: use a type of numbers"));
+    return absl::InvalidArgumentError(base::StrCat(
+        "arrays of ", array.dtype, " are not known: use a type of numbers"));
   }
   const core::Shape shape(array.shape);
   const int64_t bytes = shape.Count() * core::SizeOf(*dtype);
@@ -62,9 +62,8 @@ void Check(const absl::Status& status) {
 const ops::Library& Library() {
   static const bool extended = [] {  // Once, before anybody uses it.
     ops::ExtendDefaultLibrary(arrow::AddOperators);
-    ops::ExtendDefaultLibrary([](ops::Library& library) {
-      library.Add(MapPythonDef());
-    });
+    ops::ExtendDefaultLibrary(
+        [](ops::Library& library) { library.Add(MapPythonDef()); });
     return true;
   }();
   CHECK(extended);

@@ -54,8 +54,8 @@ FieldValue Evaluate(const std::string& kernel, const std::vector<Plain>& operand
         Checked(builder.Literal(Checked(ToTensor(operand)), IsWeak(operand))));
   }
   const int64_t number = draw ? draw->call_number : ir::kNoCallNumber;
-  const ir::TermId call = Checked(
-      builder.Call(kernel, std::move(terms), ToArguments(arguments), number));
+  const ir::TermId call =
+      Checked(builder.Call(kernel, std::move(terms), ToArguments(arguments), number));
   Check(builder.AddResult("", call));
   core::Column value = Checked(Run(Checked(builder.Build()), draw));
   Rows rows = Checked(HandOver(core::Block(1, {"value"}, {std::move(value)})));

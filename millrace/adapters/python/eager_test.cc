@@ -29,8 +29,8 @@ TEST(EagerTest, CallsAKernelOnPlainValues) {
 
 TEST(EagerTest, DrawsForARow) {
   const auto draw = [](uint64_t row) {
-    const FieldValue value = Evaluate("uniform", {0.0, 1.0}, {},
-                                      Draw{.seed = 1, .call_number = 2, .row_low = row});
+    const FieldValue value = Evaluate(
+        "uniform", {0.0, 1.0}, {}, Draw{.seed = 1, .call_number = 2, .row_low = row});
     return *static_cast<const double*>(std::get<Array>(value).data);
   };
   EXPECT_EQ(draw(7), draw(7));

@@ -23,7 +23,8 @@ class Iterator;
 
 namespace millrace::python {
 
-// Threads, and bytes of memory, that this process may use by affinity and control group.
+// Threads, and bytes of memory, that this process may use by affinity and control
+// group.
 int AvailableThreads();
 int64_t AvailableMemoryBytes();
 
@@ -36,7 +37,7 @@ struct EngineSettings {
 struct PassSettings {
   uint64_t seed = 0;
   uint64_t epoch = 0;
-  bool any_order = false;  // Else the logical one.
+  bool any_order = false;                 // Else the logical one.
   std::optional<std::string> state = {};  // To go on from, as Iterator::State gives it.
 };
 
@@ -70,8 +71,7 @@ class Engine {
 // One pass. One thread uses it, but Cancel may come from any.
 class Iterator {
  public:
-  Iterator(std::shared_ptr<exec::Engine> engine,
-           std::unique_ptr<exec::Iterator> inner);
+  Iterator(std::shared_ptr<exec::Engine> engine, std::unique_ptr<exec::Iterator> inner);
   ~Iterator();
 
   // Gives the next block's rows; nothing at the end. Arrays are the caller's to write
@@ -84,8 +84,8 @@ class Iterator {
   // throws.
   void SetInterrupt(std::function<bool()> interrupt);
 
-  std::string State() const;  // JSON.
-  std::string Facts() const;  // JSON.
+  std::string State() const;   // JSON.
+  std::string Facts() const;   // JSON.
   std::string Report() const;  // For people: a table, the bottleneck, the remedy.
   int64_t Lanes() const;
 

@@ -79,11 +79,10 @@ TEST(EngineTest, WhatIsHandedOverIsNobodyElses) {
 
 TEST(EngineTest, TextsAndRaggedValuesComeRowByRow) {
   const Engine engine = MadeEngine();
-  const PackedRows packed =
-      PackRows({{{"t", Plain(std::string("ab"))},
-                 {"w", TextList{.shape = {2}, .texts = {"x", "y"}}}},
-                {{"t", Plain(std::string(""))},
-                 {"w", TextList{.shape = {1}, .texts = {"z"}}}}});
+  const PackedRows packed = PackRows(
+      {{{"t", Plain(std::string("ab"))},
+        {"w", TextList{.shape = {2}, .texts = {"x", "y"}}}},
+       {{"t", Plain(std::string(""))}, {"w", TextList{.shape = {1}, .texts = {"z"}}}}});
   const auto list = [](const std::vector<Attachment>& attachments) {
     std::vector<Argument> items;
     for (const Attachment& attachment : attachments) {
@@ -93,7 +92,8 @@ TEST(EngineTest, TextsAndRaggedValuesComeRowByRow) {
   };
   const Pipeline rows = Pipeline::Make(
       "from_rows",
-      {{"names", Argument{std::vector<Argument>{{std::string("t")}, {std::string("w")}}}},
+      {{"names",
+        Argument{std::vector<Argument>{{std::string("t")}, {std::string("w")}}}},
        {"values", list(packed.values)},
        {"shapes", list(packed.shapes)}},
       {});

@@ -78,7 +78,8 @@ class HandingOver {
     const absl::StatusOr<core::Tensor> tensor = column.Row(row);
     if (!tensor.ok()) return GiveRagged(column.Slice(row, 1));
     if (core::IsVariable(tensor->dtype())) return GiveTexts(*tensor);
-    return TRY(GiveNumbers(tensor->dtype(), SizesOf(tensor->shape()), tensor->values()));
+    return TRY(
+        GiveNumbers(tensor->dtype(), SizesOf(tensor->shape()), tensor->values()));
   }
 
   // Whether nobody but the columns has the memory, and of these only one.
@@ -90,7 +91,8 @@ class HandingOver {
 
   absl::StatusOr<Array> GiveNumbers(core::DType dtype, std::vector<int64_t> shape,
                                     core::Buffer values) {
-    if (use_ == Use::kOwn && !IsOwn(values)) return CopyNumbers(dtype, std::move(shape), values);
+    if (use_ == Use::kOwn && !IsOwn(values))
+      return CopyNumbers(dtype, std::move(shape), values);
     const auto owner = std::make_shared<core::Buffer>(std::move(values));
     return Array{.dtype = std::string(core::Name(dtype)),
                  .shape = std::move(shape),

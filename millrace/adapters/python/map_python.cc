@@ -48,8 +48,7 @@ class MapPython final : public ops::Operator {
       if (rows > 0) TRY(Give(rest.Slice(0, rows), std::move(result.rows), out));
       done += rows;
       if (result.error.ok()) continue;
-      TRY(lane_.bad_rows.LeaveOut(
-          ops::BadRowOf(block.Slice(done, 1), result.error)));
+      TRY(lane_.bad_rows.LeaveOut(ops::BadRowOf(block.Slice(done, 1), result.error)));
       ++done;
     }
     return absl::OkStatus();
@@ -89,8 +88,9 @@ absl::StatusOr<core::Spec> SpecOf(const MapPythonArgs& args, const core::Spec&) 
 
 ops::OperatorDef MapPythonDef() {
   return ops::Define<MapPython, MapPythonArgs>("map_python")
-      .Doc("Replaces every row by what a Python function makes of it, in processes "
-           "beside the engine. Made by the method map of a dataset in Python.")
+      .Doc(
+          "Replaces every row by what a Python function makes of it, in processes "
+          "beside the engine. Made by the method map of a dataset in Python.")
       .Arg("function", &MapPythonArgs::function,
            "The function, as the Python package writes it.")
       .Arg("fields", &MapPythonArgs::fields, "The fields of the new rows, a spec.",

@@ -46,8 +46,7 @@ absl::StatusOr<std::vector<ir::Pipeline>> Joined(const std::vector<Pipeline>& in
 }
 
 std::string LanesOf(const rewrite::Rewritten& pipeline) {
-  const absl::StatusOr<exec::PassPlan> plan =
-      exec::PlanPass(pipeline, Library(), {});
+  const absl::StatusOr<exec::PassPlan> plan = exec::PlanPass(pipeline, Library(), {});
   if (plan.ok()) return exec::ExplainLanes(*plan);
   return base::StrCat("not known here: ", base::ToStd(plan.status().message()));
 }
@@ -159,9 +158,7 @@ std::optional<int64_t> Pipeline::Rows() const {
   return rows.known() ? std::optional(rows.rows()) : std::nullopt;
 }
 
-std::string Pipeline::Fingerprint() const {
-  return base::ToHex(inner_->fingerprint());
-}
+std::string Pipeline::Fingerprint() const { return base::ToHex(inner_->fingerprint()); }
 
 bool Pipeline::IsRandom() const { return inner_->IsRandom(); }
 
@@ -192,9 +189,9 @@ struct Tracer::State {
 Tracer::Tracer(const std::string& name, const NamedArguments& arguments,
                const std::vector<Pipeline>& inputs)
     : state_(std::make_unique<State>(
-          name, ir::ExpressionBuilder(Catalog(),
-                                      Checked(RowsSeen(name, arguments, inputs)),
-                                      NextCallNumber(inputs)))) {}
+          name,
+          ir::ExpressionBuilder(Catalog(), Checked(RowsSeen(name, arguments, inputs)),
+                                NextCallNumber(inputs)))) {}
 
 Tracer::~Tracer() = default;
 
@@ -215,8 +212,8 @@ int64_t Tracer::Call(const std::string& kernel, const std::vector<int64_t>& oper
                      const NamedArguments& arguments) {
   std::vector<ir::TermId> terms;
   for (const int64_t operand : operands) terms.push_back(ir::TermId(operand));
-  return static_cast<int64_t>(Checked(
-      state_->builder.Call(kernel, std::move(terms), ToArguments(arguments))));
+  return static_cast<int64_t>(
+      Checked(state_->builder.Call(kernel, std::move(terms), ToArguments(arguments))));
 }
 
 FieldType Tracer::TypeOf(int64_t term) const {

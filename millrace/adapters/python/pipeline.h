@@ -1,6 +1,6 @@
-// Pipelines as Python builds them: a graph of operators, each checked and typed as it is
-// put in; functions recorded term by term. Handles; safe to share between threads, but
-// for a Tracer, which belongs to one. What is wrong is thrown as Error.
+// Pipelines as Python builds them: a graph of operators, each checked and typed as it
+// is put in; functions recorded term by term. Handles; safe to share between threads,
+// but for a Tracer, which belongs to one. What is wrong is thrown as Error.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,7 @@ std::string CatalogJson();
 class Attachment {
  public:
   explicit Attachment(std::string content);
+
   explicit Attachment(std::shared_ptr<const ir::Attachment> inner)
       : inner_(std::move(inner)) {}
 

@@ -94,15 +94,14 @@ TEST(PipelineTest, TracersTellTypes) {
       Array{.dtype = "float32", .shape = {3}, .data = numbers.data()}, false);
   EXPECT_EQ(tracer.TypeOf(array).dtype, "float32");
   EXPECT_EQ(tracer.TypeOf(array).shape, Axes(std::vector<int64_t>{3}));
-  EXPECT_THAT(ErrorOf([&] {
-                tracer.Literal(Array{.dtype = "complex64", .shape = {}}, false);
-              }),
-              testing::HasSubstr("use a type of numbers"));
+  EXPECT_THAT(
+      ErrorOf([&] { tracer.Literal(Array{.dtype = "complex64", .shape = {}}, false); }),
+      testing::HasSubstr("use a type of numbers"));
 }
 
 TEST(PipelineTest, PacksRows) {
-  const PackedRows packed = PackRows({{{"x", Plain(int64_t{1})}, {"t", "a"}},
-                                      {{"x", Plain(int64_t{2})}, {"t", "b"}}});
+  const PackedRows packed = PackRows(
+      {{{"x", Plain(int64_t{1})}, {"t", "a"}}, {{"x", Plain(int64_t{2})}, {"t", "b"}}});
   EXPECT_EQ(packed.names, (std::vector<std::string>{"x", "t"}));
   EXPECT_EQ(packed.values.size(), 2U);
   EXPECT_THAT(ErrorOf([] {

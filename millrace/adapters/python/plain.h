@@ -13,7 +13,8 @@
 
 namespace millrace::python {
 
-// What went wrong: absl's code by name ("INVALID_ARGUMENT"), and the message for people.
+// What went wrong: absl's code by name ("INVALID_ARGUMENT"), and the message for
+// people.
 class Error : public std::exception {
  public:
   Error(std::string code, std::string message)

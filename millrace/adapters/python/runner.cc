@@ -100,9 +100,9 @@ Sample SampleFunction(const Engine& engine, const Pipeline& input,
                       const Attachment& function, double timeout) {
   const std::optional<core::Block> first = engine.FirstRow(input);
   if (!first) return {};
-  const FunctionResult result = Checked(Runners().Call(
-      {.function = function.inner(), .timeout = absl::Seconds(timeout)}, *first,
-      core::HeapPool()));
+  const FunctionResult result = Checked(
+      Runners().Call({.function = function.inner(), .timeout = absl::Seconds(timeout)},
+                     *first, core::HeapPool()));
   Check(result.error);
   return {.fields = result.fields, .draws = result.draws};
 }
@@ -131,8 +131,8 @@ ResultFrame::ResultFrame(int64_t rows, const std::vector<ResultColumn>& columns)
     made.push_back(Checked(ColumnOf(column, rows)));
   }
   const core::Block block(rows, std::move(names), std::move(made));
-  inner_ = std::make_unique<Inner>(
-      block, Checked(frames::Encode(block, core::HeapPool())));
+  inner_ =
+      std::make_unique<Inner>(block, Checked(frames::Encode(block, core::HeapPool())));
 }
 
 ResultFrame::~ResultFrame() = default;

@@ -1,6 +1,6 @@
-// The processes that run Python functions, shared by all that call them: at most as many
-// as there are threads. Started when needed, kept for the next call, replaced when they
-// die. Thread-safe.
+// The processes that run Python functions, shared by all that call them: at most as
+// many as there are threads. Started when needed, kept for the next call, replaced when
+// they die. Thread-safe.
 #pragma once
 
 #include <memory>

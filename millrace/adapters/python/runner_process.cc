@@ -171,8 +171,7 @@ absl::Status RunnerProcess::MakeRoom(int64_t bytes) {
   const int64_t wanted = bytes + api::kPythonHeadBytes;
   if (input_ != nullptr && input_->bytes() >= wanted) return absl::OkStatus();
   const int64_t before = input_ == nullptr ? 0 : input_->bytes();
-  input_ =
-      TRY(SharedRegion::Make(std::max({wanted, 2 * before, kInputBytesLeast})));
+  input_ = TRY(SharedRegion::Make(std::max({wanted, 2 * before, kInputBytesLeast})));
   region_is_new_ = true;
   return absl::OkStatus();
 }
@@ -237,9 +236,9 @@ absl::StatusOr<core::Block> RunnerProcess::RowsOf(const api::PythonAnswer& answe
       answer.bytes > region->second->bytes()) {
     return absl::InternalError("a process for Python functions named no memory of its");
   }
-  return frames::Decode(core::Buffer(
-      std::make_shared<Answered>(region->second, answer.region, released_),
-      answer.bytes));
+  return frames::Decode(
+      core::Buffer(std::make_shared<Answered>(region->second, answer.region, released_),
+                   answer.bytes));
 }
 
 absl::Status RunnerProcess::Send(const std::string& message) const {
@@ -281,8 +280,7 @@ absl::StatusOr<api::PythonAnswer> RunnerProcess::Ask(const api::PythonCall& call
   if (descriptor >= 0) {
     if (!answer.ok()) close(descriptor);
     TRY(answer.status());
-    answers_[answer->region] =
-        TRY(SharedRegion::Map(descriptor, answer->region_bytes));
+    answers_[answer->region] = TRY(SharedRegion::Map(descriptor, answer->region_bytes));
   }
   return answer;
 }
@@ -333,9 +331,9 @@ absl::Status RunnerProcess::Ended() {
   if (waitpid(pid_, &status, 0) == pid_) reaped_ = true;
   if (input_ != nullptr) std::memcpy(&failed_row_, input_->data(), sizeof(failed_row_));
   if (WIFSIGNALED(status)) {
-    return absl::AbortedError(base::StrCat("the Python function's process died: signal ",
-                                           WTERMSIG(status), " (",
-                                           strsignal(WTERMSIG(status)), ")"));
+    return absl::AbortedError(
+        base::StrCat("the Python function's process died: signal ", WTERMSIG(status),
+                     " (", strsignal(WTERMSIG(status)), ")"));
   }
   return absl::AbortedError(base::StrCat(
       "the Python function's process ended with exit code ", WEXITSTATUS(status)));

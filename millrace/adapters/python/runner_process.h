@@ -66,7 +66,8 @@ class RunnerProcess {
   RunnerProcess& operator=(const RunnerProcess&) = delete;
 
   // Calls a function on rows. An error that is no row's means that the process is of no
-  // use any more; Aborted, that it died or hung in a row, whose number is in failed_row.
+  // use any more; Aborted, that it died or hung in a row, whose number is in
+  // failed_row.
   absl::StatusOr<FunctionResult> Call(const FunctionCall& call, const core::Block& rows,
                                       core::Pool& pool);
 

@@ -15,9 +15,7 @@
 namespace millrace::python {
 namespace {
 
-absl::Status Failed(const char* what) {
-  return absl::ErrnoToStatus(errno, what);
-}
+absl::Status Failed(const char* what) { return absl::ErrnoToStatus(errno, what); }
 
 }  // namespace
 
