@@ -17,6 +17,7 @@
 
 #include "objects.h"
 
+#include "millrace/adapters/python/distribute.h"
 #include "millrace/adapters/python/eager.h"
 #include "millrace/adapters/python/engine.h"
 #include "millrace/adapters/python/pipeline.h"
@@ -73,12 +74,14 @@ nb::object Next(python::Iterator& iterator) {
 std::unique_ptr<python::Iterator> Open(const python::Engine& engine,
                                        const python::Pipeline& pipeline, uint64_t seed,
                                        uint64_t epoch, bool any_order,
-                                       std::optional<std::string> state) {
+                                       std::optional<std::string> state,
+                                       std::optional<std::string> cut_as) {
   const nb::gil_scoped_release without_lock;
   auto iterator = engine.Open(pipeline, {.seed = seed,
                                          .epoch = epoch,
                                          .any_order = any_order,
-                                         .state = std::move(state)});
+                                         .state = std::move(state),
+                                         .cut_as = std::move(cut_as)});
   iterator->SetInterrupt(IsInterrupted);
   return iterator;
 }
@@ -206,7 +209,8 @@ void AddEngines(nb::module_& module) {
                                         .cache_bytes = cache_bytes});
            })
       .def("open", &Open, nb::arg("pipeline"), nb::kw_only(), nb::arg("seed"),
-           nb::arg("epoch"), nb::arg("any_order"), nb::arg("state").none())
+           nb::arg("epoch"), nb::arg("any_order"), nb::arg("state").none(),
+           nb::arg("cut_as").none() = nb::none())
       .def_prop_ro("used_bytes", &python::Engine::UsedBytes)
       .def_prop_ro("peak_bytes", &python::Engine::PeakBytes);
   module.def("available_threads", &python::AvailableThreads);
@@ -292,6 +296,17 @@ NB_MODULE(_core, module) {
   AddTracer(module);
   AddEngines(module);
   AddRunners(module);
+  module.def(
+      "distribute", [](const python::Pipeline& pipeline, int64_t consumers,
+                       int64_t consumer, int64_t batch, int64_t skipped, bool drop) {
+        const python::Distributed dealt =
+            python::Distribute(pipeline, {.consumers = consumers,
+                                          .consumer = consumer,
+                                          .batch = batch,
+                                          .skipped = skipped,
+                                          .drop = drop});
+        return nb::make_tuple(dealt.pipeline, dealt.batch, dealt.rows, dealt.shared);
+      });
   module.def("run_command", &RunCommand);
 }
 

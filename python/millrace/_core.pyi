@@ -133,6 +133,20 @@ def available_threads() -> int:
 def available_memory_bytes() -> int:
     """Memory that this process may use, by control group."""
 
+def distribute(
+    pipeline: Pipeline,
+    consumers: int,
+    consumer: int,
+    batch: int,
+    skipped: int,
+    drop: bool,
+) -> tuple[Pipeline, int, int | None, str]:
+    """A pipeline as one of several consumers reads it.
+
+    Gives it, the rows of a batch, the rows of all consumers where known (-1: endless),
+    and the part that all consumers run, as text.
+    """
+
 def configure_runners(
     arguments: list[str], environment: list[str], hello: str, processes: int
 ) -> None:
@@ -182,7 +196,13 @@ class Engine:
         epoch: int,
         any_order: bool,
         state: str | None,
-    ) -> Iterator: ...
+        cut_as: str | None = None,
+    ) -> Iterator:
+        """Begins a pass, from a state where one is given.
+
+        cut_as is the state of another pipeline over the same sources, whose lanes are
+        to be cut alike.
+        """
     @property
     def used_bytes(self) -> int: ...
     @property

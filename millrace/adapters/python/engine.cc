@@ -48,6 +48,9 @@ std::unique_ptr<Iterator> Engine::Open(const Pipeline& pipeline,
     state = Checked(api::StateFromJson(*settings.state));
     options.cuts = state->cuts;
   }
+  if (settings.cut_as) {
+    options.cuts = Checked(api::StateFromJson(*settings.cut_as)).cuts;
+  }
   const rewrite::Rewritten rewritten =
       Checked(rewrite::Rewrite(pipeline.inner(), Catalog()));
   return std::make_unique<Iterator>(

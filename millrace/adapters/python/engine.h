@@ -39,6 +39,8 @@ struct PassSettings {
   uint64_t epoch = 0;
   bool any_order = false;                 // Else the logical one.
   std::optional<std::string> state = {};  // To go on from, as Iterator::State gives it.
+  // A state of another pipeline over the same sources: lanes are cut alike.
+  std::optional<std::string> cut_as = {};
 };
 
 // Some rows, by column.
