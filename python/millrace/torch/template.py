@@ -1,0 +1,146 @@
+"""The template process: holds the dataset once and forks the workers from it.
+
+Forked workers share its memory until they write to it. It has one thread and no CUDA,
+so it may fork at any time, also in the middle of a pass to replace a worker.
+"""
+
+import contextlib
+import gc
+import mmap
+import os
+import pickle
+import select
+import signal
+import socket
+import time
+import traceback
+import warnings
+from typing import Any
+
+import torch
+
+from millrace.torch.messages import (
+    Close,
+    StartWorker,
+    TemplateFailure,
+    WorkerExit,
+    receive,
+    send,
+)
+from millrace.torch.worker_main import Job, die_with_parent, leave, run_worker
+
+# How long workers may take to leave by themselves after the last batch.
+_GRACE_SECONDS = 2.0
+
+
+def run_template(control: socket.socket, job: Any, dies_with_parent: bool) -> None:
+    """Serves the trainer's requests for workers; returns when it has hung up.
+
+    `job` is the Job itself where memory was inherited, else a descriptor (as
+    multiprocessing passes them) of its pickle.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if dies_with_parent:
+        die_with_parent()
+    try:
+        loaded = job if isinstance(job, Job) else _load(job.detach())
+    except Exception as error:
+        trace = "".join(traceback.format_exception(error))
+        message = f"{type(error).__qualname__}: {error}"
+        send(control, TemplateFailure(pickle.dumps(RuntimeError(message)), trace))
+        return
+    torch.set_num_threads(1)
+    gc.freeze()  # A collection in a worker must not write to what it shares.
+    _Template(control, loaded).serve()
+
+
+def _load(descriptor: int) -> Job:
+    with mmap.mmap(descriptor, 0) as pickled:
+        os.close(descriptor)
+        gc.disable()  # Millions of new objects are no reason to look for garbage.
+        try:
+            job = pickle.loads(pickled)
+        finally:
+            gc.enable()
+    assert isinstance(job, Job)
+    return job
+
+
+class _Template:
+    """Forks, reaps and, at the end, removes the workers."""
+
+    def __init__(self, control: socket.socket, job: Job) -> None:
+        self._control = control
+        self._job = job
+        self._poll = select.poll()
+        self._poll.register(control, select.POLLIN)
+        self._children: dict[int, tuple[int, int]] = {}  # By pidfd: serial and pid.
+
+    def serve(self) -> None:
+        """Until the trainer hangs up; then nothing of it is left."""
+        while True:
+            for descriptor, _ in self._poll.poll():
+                if descriptor in self._children:
+                    self._reap(descriptor)
+                elif not self._obey():
+                    return
+
+    def _obey(self) -> bool:
+        """Handles one message; False after the last."""
+        message, descriptors = receive(self._control)
+        if isinstance(message, StartWorker):
+            self._start(message, descriptors[0])
+            return True
+        if isinstance(message, Close):
+            self._wait_for_children()
+        for pidfd, (_, pid) in list(self._children.items()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            os.close(pidfd)
+        return False
+
+    def _start(self, message: StartWorker, descriptor: int) -> None:
+        with warnings.catch_warnings():
+            # Python warns of threads; those here are idle ones of numeric libraries.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if pid == 0:
+            self._become_worker(message, descriptor)
+        os.close(descriptor)
+        pidfd = os.pidfd_open(pid)
+        self._children[pidfd] = (message.serial, pid)
+        self._poll.register(pidfd, select.POLLIN)
+
+    def _become_worker(self, message: StartWorker, descriptor: int) -> None:
+        code = 1
+        try:
+            die_with_parent()
+            self._control.close()
+            for pidfd in self._children:
+                os.close(pidfd)
+            run_worker(socket.socket(fileno=descriptor), self._job, message.number)
+            code = 0
+        except SystemExit as request:
+            code = request.code if isinstance(request.code, int) else 1
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            leave(code)
+
+    def _reap(self, pidfd: int) -> None:
+        serial, pid = self._children.pop(pidfd)
+        _, status = os.waitpid(pid, 0)
+        self._poll.unregister(pidfd)
+        os.close(pidfd)
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            code = os.waitstatus_to_exitcode(status)
+            send(self._control, WorkerExit(serial, pid, code))
+
+    def _wait_for_children(self) -> None:
+        deadline = time.monotonic() + _GRACE_SECONDS
+        self._poll.unregister(self._control)
+        while self._children and (left := deadline - time.monotonic()) > 0:
+            for pidfd, _ in self._poll.poll(left * 1000):
+                self._reap(pidfd)
