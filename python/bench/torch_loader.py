@@ -3,8 +3,8 @@
 The dataset is a list of small Python objects, the case in which worker processes copy
 most. Each loader runs in a fresh process. For every start method it prints the seconds
 to the first batch, the memory (PSS of the trainer and all its children) at the first
-batch and once all workers serve, the growth over `num_workers=0` after an epoch, and
-the rows a second of that epoch.
+batch and at most during the epoch, the growth of the latter over `num_workers=0`, and
+the rows a second of the epoch.
 """
 
 import argparse
@@ -92,7 +92,6 @@ def measure(name: str, method: str, workers: int, rows: int) -> dict[str, Any]:
         "pss_alone_mb": alone >> 20,
         "pss_first_mb": pss_first >> 20,
         "pss_peak_mb": max(pss_peak, pss_end) >> 20,
-        "pss_end_mb": pss_end >> 20,
     }
 
 
@@ -107,9 +106,9 @@ def run_fresh(name: str, method: str, workers: int, rows: int) -> dict[str, Any]
 
 def add_growth(results: list[dict[str, Any]]) -> None:
     """Adds what workers cost over making batches in the trainer."""
-    base = {r["loader"]: r["pss_end_mb"] for r in results if r["method"] == "none"}
+    base = {r["loader"]: r["pss_peak_mb"] for r in results if r["method"] == "none"}
     for result in results:
-        result["growth_mb"] = result["pss_end_mb"] - base[result["loader"]]
+        result["growth_mb"] = result["pss_peak_mb"] - base[result["loader"]]
 
 
 def print_table(results: list[dict[str, Any]]) -> None:
@@ -130,7 +129,8 @@ def main() -> None:
     parser.add_argument("--one", nargs=2, metavar=("LOADER", "METHOD"))
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(measure(*options.one, options.workers, options.rows)))
+        name, method = options.one
+        print(json.dumps(measure(name, method, options.workers, options.rows)))
         return
     results = [run_fresh(name, "none", 0, options.rows) for name in LOADERS]
     for method in options.methods:

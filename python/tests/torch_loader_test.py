@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 import torch.utils.data
+from millrace.torch import DataLoader
 from torch.utils.data import (
     DistributedSampler,
     IterableDataset,
@@ -19,9 +20,25 @@ from torch.utils.data import (
     WeightedRandomSampler,
 )
 
-from millrace.torch import DataLoader
+Pair = namedtuple("Pair", "left right")
 
-Pair = namedtuple("Pair", "left right")  # noqa: PYI024 (a collate kind of its own)
+
+TORCH_ATTRIBUTES = (
+    "batch_size",
+    "num_workers",
+    "pin_memory",
+    "drop_last",
+    "timeout",
+    "collate_fn",
+    "generator",
+    "worker_init_fn",
+    "prefetch_factor",
+    "persistent_workers",
+    "in_order",
+    "multiprocessing_context",
+    "pin_memory_device",
+    "_auto_collation",
+)
 
 
 class Numbers:
@@ -164,11 +181,7 @@ def test_attributes_are_those_of_torch() -> None:
     for options in ({}, {"batch_size": None}, {"num_workers": 2, "timeout": 3}):
         ours = DataLoader(Numbers(), **options)
         theirs = torch.utils.data.DataLoader(Numbers(), **options)
-        for name in (
-            "batch_size num_workers pin_memory drop_last timeout collate_fn generator "
-            "worker_init_fn prefetch_factor persistent_workers in_order "
-            "multiprocessing_context pin_memory_device _auto_collation"
-        ).split():
+        for name in TORCH_ATTRIBUTES:
             assert getattr(ours, name) == getattr(theirs, name), name
         assert type(ours.sampler) is type(theirs.sampler)
         assert type(ours.batch_sampler) is type(theirs.batch_sampler)

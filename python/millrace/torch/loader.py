@@ -18,6 +18,7 @@ from torch.utils.data import (
 
 from millrace.torch import ranks
 from millrace.torch.fetch import Recipe
+from millrace.torch.gather import Routing
 from millrace.torch.passes import (
     Delivery,
     Pass,
@@ -114,6 +115,7 @@ class DataLoader:
             default_collate if batched else default_convert
         )
         self._pool: Pool | None = None
+        self._routing = Routing(dataset, batched and not self._is_iterable, num_workers)
         self._progress: Progress | None = None
         self._loaded: LoaderState | None = None
         self._next_epoch = 0
@@ -330,6 +332,7 @@ class DataLoader:
             prefetch=max(1, self.prefetch_factor or 1),
             timeout=self.timeout,
             keeps_pool=self.persistent_workers,
+            routing=self._routing,
         )
 
     def _recipe(self) -> Recipe:
@@ -350,9 +353,7 @@ class DataLoader:
             worker_init=self.worker_init_fn,
             workers=self.num_workers,
             seed=mix(seeds.seed, seeds.epoch, seeds.rank),
-            replaceable=not (
-                self._is_iterable or self.worker_init_fn or self.persistent_workers
-            ),
+            watches_copies=self._routing.watches,
         )
         pool = Pool(self._start_context(), job)
         if self.persistent_workers:

@@ -24,7 +24,6 @@ class StartWorker:
     """To the template: fork worker `number`; its socket travels with the message."""
 
     number: int
-    serial: int
 
 
 @dataclass
@@ -36,7 +35,7 @@ class Close:
 class WorkerExit:
     """From the template: a worker has ended."""
 
-    serial: int
+    number: int
     pid: int
     code: int
 
@@ -75,12 +74,38 @@ class MakeBatch:
 
 
 @dataclass
+class ReadRows:
+    """To a worker: read those rows of a batch that are in its range."""
+
+    generation: int
+    number: int
+    keys: list[int]
+    released: list[int] = field(default_factory=list)
+
+
+@dataclass
+class CollateRows:
+    """To a worker: collate the rows that the owners have read."""
+
+    generation: int
+    number: int
+    seed: int
+    parts: list[bytes]
+    owners: bytes
+    released: list[int] = field(default_factory=list)
+
+
+@dataclass
 class NextBatch:
     """To a worker: make the next batch of its stream."""
 
     generation: int
     number: int
     released: list[int] = field(default_factory=list)
+
+
+BatchRequest = MakeBatch | ReadRows | CollateRows | NextBatch
+Request = OpenStream | BatchRequest
 
 
 @dataclass
@@ -90,7 +115,7 @@ class Batch:
     generation: int
     number: int
     parcel: Parcel | None
-    retire: bool = False
+    copies: bool = False  # The worker has copied much of what it shares.
 
 
 @dataclass

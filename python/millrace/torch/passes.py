@@ -15,7 +15,15 @@ import torch
 from torch.utils.data._utils import pin_memory as torch_pin
 
 from millrace.torch.fetch import Recipe, Stream, fetch
-from millrace.torch.messages import MakeBatch, NextBatch, OpenStream
+from millrace.torch.gather import Gather, Routing, RowsPart
+from millrace.torch.messages import (
+    CollateRows,
+    MakeBatch,
+    NextBatch,
+    OpenStream,
+    ReadRows,
+    Request,
+)
 from millrace.torch.plan import Order, Progress
 from millrace.torch.seeding import Seeded
 from millrace.torch.workers import Answer, Pool
@@ -29,6 +37,7 @@ class Delivery:
     prefetch: int  # Requests per worker.
     timeout: float
     keeps_pool: bool  # The workers outlive the pass.
+    routing: Routing
 
 
 class Pass(ABC):
@@ -226,7 +235,7 @@ class PooledMapPass(_PooledPass):
     ) -> None:
         super().__init__(pool, delivery, progress, pin)
         self._order = order
-        self._assigned: set[int] = set()
+        self._assigned: dict[int, Gather | None] = {}
         self._ready: dict[int, Answer] = {}
         self._held: tuple[int, Any] | None = None  # Pulled, but nobody's yet.
         self._recipe: Recipe | None = None
@@ -294,13 +303,46 @@ class PooledMapPass(_PooledPass):
             assert self._held is not None
             number, index = self._held
             self._held = None
-            self._assigned.add(number)
+            self._assign(number, index, worker)
+
+    def _assign(self, number: int, index: Any, worker: int) -> None:
+        """Has a batch made by one worker, or its rows read by their owners."""
+        gather = self._delivery.routing.split(index)
+        self._assigned[number] = gather
+        if gather is None:
             seed = self._seeds.batch(number)
-            self._pool.request(worker, MakeBatch(self._generation, number, seed, index))
+            request = MakeBatch(self._generation, number, seed, index)
+            self._pool.request(worker, request)
+            return
+        for owner, keys in enumerate(gather.keys):
+            if keys:
+                self._pool.request(owner, ReadRows(self._generation, number, keys))
 
     def _keep(self, answer: Answer) -> None:
-        self._assigned.discard(answer.number)
+        if answer.copies:
+            self._delivery.routing.start()
+        gather = self._assigned[answer.number]
+        if gather is not None and isinstance(answer.batch, RowsPart):
+            if gather.add(answer.worker, answer.batch):
+                self._finish_gather(answer.number, gather)
+            return
+        del self._assigned[answer.number]
         self._ready[answer.number] = self._pinned_answer(answer)
+
+    def _finish_gather(self, number: int, gather: Gather) -> None:
+        """All rows are read: has them collated, or the batch made again whole."""
+        worker = self._pool.idlest()
+        assert worker is not None, "a worker has just answered"
+        seed = self._seeds.batch(number)
+        request: Request
+        if gather.suits:
+            request = CollateRows(
+                self._generation, number, seed, gather.parts, gather.owners
+            )
+        else:
+            self._delivery.routing.stop()
+            request = MakeBatch(self._generation, number, seed, gather.index)
+        self._pool.request(worker, request)
 
 
 class PooledStreamPass(_PooledPass):

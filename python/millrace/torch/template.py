@@ -1,7 +1,7 @@
 """The template process: holds the dataset once and forks the workers from it.
 
-Forked workers share its memory until they write to it. It has one thread and no CUDA,
-so it may fork at any time, also in the middle of a pass to replace a worker.
+Forked workers share its memory until they write to it. So a dataset that must be
+pickled is unpickled once, not once a worker, and each worker starts in milliseconds.
 """
 
 import contextlib
@@ -75,7 +75,7 @@ class _Template:
         self._job = job
         self._poll = select.poll()
         self._poll.register(control, select.POLLIN)
-        self._children: dict[int, tuple[int, int]] = {}  # By pidfd: serial and pid.
+        self._children: dict[int, tuple[int, int]] = {}  # By pidfd: number and pid.
 
     def serve(self) -> None:
         """Until the trainer hangs up; then nothing of it is left."""
@@ -110,7 +110,7 @@ class _Template:
             self._become_worker(message, descriptor)
         os.close(descriptor)
         pidfd = os.pidfd_open(pid)
-        self._children[pidfd] = (message.serial, pid)
+        self._children[pidfd] = (message.number, pid)
         self._poll.register(pidfd, select.POLLIN)
 
     def _become_worker(self, message: StartWorker, descriptor: int) -> None:
@@ -130,13 +130,13 @@ class _Template:
             leave(code)
 
     def _reap(self, pidfd: int) -> None:
-        serial, pid = self._children.pop(pidfd)
+        number, pid = self._children.pop(pidfd)
         _, status = os.waitpid(pid, 0)
         self._poll.unregister(pidfd)
         os.close(pidfd)
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             code = os.waitstatus_to_exitcode(status)
-            send(self._control, WorkerExit(serial, pid, code))
+            send(self._control, WorkerExit(number, pid, code))
 
     def _wait_for_children(self) -> None:
         deadline = time.monotonic() + _GRACE_SECONDS

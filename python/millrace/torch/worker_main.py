@@ -20,13 +20,17 @@ from torch.utils.data._utils import worker as torch_worker
 
 from millrace.torch.channel import OWN_SEGMENT_BYTES, Writer
 from millrace.torch.fetch import Recipe, Stream, fetch
+from millrace.torch.gather import join_parts, read_part
 from millrace.torch.messages import (
     Batch,
+    BatchRequest,
+    CollateRows,
     Failure,
     Hello,
     MakeBatch,
     NextBatch,
     OpenStream,
+    ReadRows,
     receive,
     send,
 )
@@ -34,9 +38,8 @@ from millrace.torch.seeding import mix, seed_libraries
 
 _PR_SET_PDEATHSIG = 1
 
-# A worker that has copied this much of the memory it shares asks to be replaced.
-_COPIED_BYTES_MIN = 64 << 20
-_COPIED_SHARE = 16
+# A worker says when it has copied this much of the memory it shares.
+_COPIED_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Job:
     worker_init: Callable[[int], None] | None
     workers: int
     seed: int
-    replaceable: bool  # Nothing that a worker keeps between batches can matter.
+    watches_copies: bool  # Workers say when they copy much of what they share.
 
 
 def die_with_parent() -> None:
@@ -66,26 +69,26 @@ def run_worker(connection: socket.socket, job: Job, number: int) -> None:
 
 
 class CopiedMemory:
-    """How much of the memory shared with the other workers this one has copied.
-
-    Reading a Python object writes its reference count, and the kernel then copies the
-    page. So workers of a large dataset would end with a copy each.
-    """
+    """Notices when this worker copies the memory that it shares with the others."""
 
     def __init__(self) -> None:
-        self._pages = resource.getpagesize()
         self._resident, self._private = _memory()
-        self._limit = max(_COPIED_BYTES_MIN, self._resident // _COPIED_SHARE)
-        self._faults = _faults()
+        self._faults_next = _faults() + _COPIED_BYTES // resource.getpagesize()
 
     def is_large(self) -> bool:
-        """Cheap while few pages were touched; growth by new objects does not count."""
-        if (_faults() - self._faults) * self._pages < self._limit:
+        """Whether much was copied. Growth by new objects does not count.
+
+        Copying a page is a page fault, and those are cheap to count.
+        """
+        faults = _faults()
+        if faults < self._faults_next:
             return False
         resident, private = _memory()
-        self._faults = _faults() - (private - self._private) // self._pages
         grown = max(0, resident - self._resident)
-        return private - self._private - grown >= self._limit
+        if private - self._private - grown >= _COPIED_BYTES:
+            return True
+        self._faults_next += faults  # The faults had other causes: look less often.
+        return False
 
 
 class _Worker:
@@ -119,7 +122,7 @@ class _Worker:
         except Exception as error:
             send(self._connection, _failure(-1, -1, error))
             return False
-        self._copied = CopiedMemory() if self._job.replaceable else None
+        self._copied = CopiedMemory() if self._job.watches_copies else None
         send(self._connection, Hello())
         return True
 
@@ -145,7 +148,7 @@ class _Worker:
         except Exception as error:
             self._open_error = error
 
-    def _answer(self, request: MakeBatch | NextBatch) -> None:
+    def _answer(self, request: BatchRequest) -> None:
         self._writer.start_batch()
         descriptors: list[int] = []
         answer: Batch | Failure
@@ -166,24 +169,32 @@ class _Worker:
         for descriptor in descriptors:
             os.close(descriptor)
 
-    def _make(self, request: MakeBatch | NextBatch) -> Any:
+    def _make(self, request: BatchRequest) -> Any:
         if isinstance(request, MakeBatch):
             seed_libraries(request.seed)
             return fetch(self._recipe, request.index)
+        if isinstance(request, ReadRows):
+            return read_part(self._recipe.dataset, request.keys)
+        if isinstance(request, CollateRows):
+            rows = join_parts(request.parts, request.owners)
+            seed_libraries(request.seed)
+            return self._recipe.collate(rows)
         if self._open_error is not None:
             raise self._open_error
         assert self._stream is not None, "a stream is opened before it is read"
         return self._stream.take()
 
     def _encode(
-        self, request: MakeBatch | NextBatch, batch: Any
+        self, request: BatchRequest, batch: Any
     ) -> tuple[Batch | Failure, list[int]]:
         try:
             parcel, descriptors = self._writer.encode(batch)
         except Exception as error:  # The batch cannot be pickled.
             return _failure(request.generation, request.number, error), []
-        retire = self._copied is not None and self._copied.is_large()
-        answer = Batch(request.generation, request.number, parcel, retire)
+        copies = self._copied is not None and self._copied.is_large()
+        if copies:
+            self._copied = None
+        answer = Batch(request.generation, request.number, parcel, copies)
         return answer, descriptors
 
 

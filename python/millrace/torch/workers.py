@@ -25,9 +25,8 @@ from millrace.torch.messages import (
     Close,
     Failure,
     Hello,
-    MakeBatch,
-    NextBatch,
     OpenStream,
+    Request,
     StartWorker,
     TemplateFailure,
     WorkerExit,
@@ -54,19 +53,18 @@ class Answer:
     batch: Any = None
     failure: Failure | None = None
     ended: bool = False
+    copies: bool = False
 
 
 class _Member:
     """One worker process and the trainer's end of its socket."""
 
-    def __init__(self, number: int, serial: int, connection: socket.socket) -> None:
+    def __init__(self, number: int, connection: socket.socket) -> None:
         self.number = number
-        self.serial = serial
         self.connection = connection
         self.reader = Reader()
         self.ready = False
         self.outstanding = 0
-        self.retiring = False
 
 
 class Pool:
@@ -74,7 +72,6 @@ class Pool:
 
     def __init__(self, context: multiprocessing.context.BaseContext, job: Job) -> None:
         self._owner = os.getpid()
-        self._serials = 0
         self._generation = 0
         self._selector = selectors.DefaultSelector()
         self._control, theirs = _socket_pair()
@@ -97,18 +94,14 @@ class Pool:
         self._generation += 1
         return self._generation
 
-    def idlest(self, limit: int) -> int | None:
-        """The ready worker with the fewest requests, if that is below `limit`."""
+    def idlest(self, limit: int = sys.maxsize) -> int | None:
+        """The ready worker with the fewest requests, if they are fewer than `limit`."""
         ready = [m for m in self._members if m.ready and m.outstanding < limit]
         if not ready:
             return None
         return min(ready, key=lambda member: member.outstanding).number
 
-    def has_ready_worker(self) -> bool:
-        """Whether any worker has started."""
-        return any(member.ready for member in self._members)
-
-    def request(self, worker: int, message: MakeBatch | NextBatch | OpenStream) -> None:
+    def request(self, worker: int, message: Request) -> None:
         """Sends a request; takes in answers while the worker's socket is full."""
         self._check_owner()
         member = self._members[worker]
@@ -131,10 +124,6 @@ class Pool:
             found, self._inbox = self._inbox, []
             return found
         return self._receive_ready(seconds)
-
-    def pids(self) -> list[int]:
-        """The template process; the workers are its children."""
-        return [self._process.pid] if self._process.pid is not None else []
 
     def close(self) -> None:
         """Sends the workers home. They are killed if they do not leave at once."""
@@ -159,13 +148,12 @@ class Pool:
 
     def _start(self, number: int) -> _Member:
         """Asks the template for a worker."""
-        self._serials += 1
         ours, theirs = _socket_pair()
         ours.setblocking(False)
         with theirs, contextlib.suppress(BrokenPipeError, ConnectionResetError):
             # A template that is dead already is noticed when it is read from.
-            send(self._control, StartWorker(number, self._serials), [theirs.fileno()])
-        member = _Member(number, self._serials, ours)
+            send(self._control, StartWorker(number), [theirs.fileno()])
+        member = _Member(number, ours)
         self._selector.register(ours, selectors.EVENT_READ, member)
         return member
 
@@ -193,9 +181,6 @@ class Pool:
                 member.ready = True
                 continue
             found.append(self._open_answer(member, message, descriptors))
-            if member.retiring and not member.outstanding:
-                self._dismiss(member)
-                return found
 
     def _open_answer(
         self, member: _Member, message: Batch | Failure, descriptors: list[int]
@@ -209,14 +194,8 @@ class Pool:
             answer.ended = True
         else:
             answer.batch = member.reader.decode(message.parcel, descriptors)
-        if message.retire and not member.retiring:
-            member.retiring = True
-            self._members[member.number] = self._start(member.number)
+            answer.copies = message.copies
         return answer
-
-    def _dismiss(self, member: _Member) -> None:
-        self._selector.unregister(member.connection)
-        member.connection.close()
 
     def _read_control(self) -> None:
         message, _ = receive(self._control)
@@ -229,7 +208,7 @@ class Pool:
             raise error
         if isinstance(message, WorkerExit):
             for member in self._members:
-                if member.serial == message.serial:
+                if member.number == message.number:
                     raise _death(member.number, message)
         if message is None:
             self._raise_template_death()
@@ -243,7 +222,7 @@ class Pool:
                 message, _ = receive(self._control)
                 if message is None:
                     self._raise_template_death()
-                if isinstance(message, WorkerExit) and message.serial == member.serial:
+                if isinstance(message, WorkerExit) and message.number == member.number:
                     raise _death(member.number, message)
         raise RuntimeError(f"DataLoader worker {member.number} closed its connection")
 
