@@ -7,6 +7,7 @@ the others read. That is done where it cannot be noticed: the rows are small, an
 reading them draws no random numbers.
 """
 
+import enum
 import pickle
 import random
 import sys
@@ -21,6 +22,16 @@ _PROBE_SEED = 0x6D696C6C
 # Larger rows cost more to send than their pages cost to copy.
 _ROW_BYTES_MAX = 1024
 _WORKERS_MAX = 255
+
+
+class _Mode(enum.Enum):
+    """How far a loader has come with gathering."""
+
+    NOT_YET = enum.auto()
+    TRY = enum.auto()
+    TRYING = enum.auto()
+    ALWAYS = enum.auto()
+    NEVER = enum.auto()
 
 
 @dataclass
@@ -76,35 +87,41 @@ class Gather:
 
 
 class Routing:
-    """Whether a loader's batches are gathered. Kept from one pass to the next."""
+    """Whether a loader's batches are gathered. Kept from one pass to the next.
+
+    One batch is tried first. If its rows do not suit, no other ever is gathered.
+    """
 
     def __init__(self, dataset: Any, batched: bool, workers: int) -> None:
         self._workers = workers
-        self._active = False
-        self._possible = (
+        self._mode = _Mode.NEVER
+        self._rows = 0
+        if (
             batched
             and 2 <= workers <= _WORKERS_MAX
             and hasattr(dataset, "__len__")
             and not getattr(dataset, "__getitems__", None)
-        )
-        self._rows = len(dataset) if self._possible else 0
+        ):
+            self._mode = _Mode.NOT_YET
+            self._rows = len(dataset)
 
     @property
     def watches(self) -> bool:
         """Whether workers should say when they copy much of what they share."""
-        return self._possible and not self._active
+        return self._mode is _Mode.NOT_YET
 
     def start(self) -> None:
-        """A worker copies shared memory: gather from now on."""
-        self._active = self._possible
+        """Copies are being made, or are to be expected: try to gather."""
+        if self._mode is _Mode.NOT_YET:
+            self._mode = _Mode.TRY
 
-    def stop(self) -> None:
-        """Gathering does not suit the rows: never again."""
-        self._possible = self._active = False
+    def learn(self, suits: bool) -> None:
+        """A batch was gathered, or turned out not to suit."""
+        self._mode = _Mode.ALWAYS if suits else _Mode.NEVER
 
     def split(self, index: Any) -> Gather | None:
         """How to gather a batch; None if it is better made by one worker."""
-        if not self._active or type(index) is not list or not self._rows:
+        if self._mode not in (_Mode.TRY, _Mode.ALWAYS) or type(index) is not list:
             return None
         if not all(type(key) is int and 0 <= key < self._rows for key in index):
             return None
@@ -115,6 +132,8 @@ class Routing:
             keys[owner].append(key)
         if max(map(len, keys)) > 8 + 1.5 * len(index) / workers:
             return None  # Neighbouring rows: one worker would do most of the work.
+        if self._mode is _Mode.TRY:
+            self._mode = _Mode.TRYING
         missing = sum(map(bool, keys))
         return Gather(index, owners, keys, [b""] * workers, missing)
 

@@ -35,6 +35,9 @@ from millrace.torch.state import LoaderState
 from millrace.torch.worker_main import Job
 from millrace.torch.workers import Pool
 
+# Workers over a pickled dataset of this size would copy much of it.
+_LARGE_PICKLE_BYTES = 16 << 20
+
 _FIXED = frozenset(
     {
         "batch_size",
@@ -313,6 +316,8 @@ class DataLoader:
         if self.num_workers == 0:
             return SerialMapPass(recipe, order, progress, pin)
         pool = self._open_pool(recipe, progress.seeds)
+        if pool.pickled_bytes >= _LARGE_PICKLE_BYTES:
+            self._routing.start()
         result = PooledMapPass(pool, self._delivery(), order, progress, pin)
         forks = self._start_context().get_start_method() == "fork"
         if not forks and self.worker_init_fn is None:

@@ -334,13 +334,13 @@ class PooledMapPass(_PooledPass):
         worker = self._pool.idlest()
         assert worker is not None, "a worker has just answered"
         seed = self._seeds.batch(number)
+        self._delivery.routing.learn(gather.suits)
         request: Request
         if gather.suits:
             request = CollateRows(
                 self._generation, number, seed, gather.parts, gather.owners
             )
         else:
-            self._delivery.routing.stop()
             request = MakeBatch(self._generation, number, seed, gather.index)
         self._pool.request(worker, request)
 

@@ -76,8 +76,7 @@ class Pool:
         self._selector = selectors.DefaultSelector()
         self._control, theirs = _socket_pair()
         _pools.add(self)
-        method = context.get_start_method()
-        self._process = _start_template(context, theirs, job, method)
+        self.pickled_bytes, self._process = _start_template(context, theirs, job)
         theirs.close()
         self._selector.register(self._control, selectors.EVENT_READ, None)
         self._members = [self._start(number) for number in range(job.workers)]
@@ -244,30 +243,27 @@ class Pool:
 
 
 def _start_template(
-    context: multiprocessing.context.BaseContext,
-    control: socket.socket,
-    job: Job,
-    method: str,
-) -> Any:
-    """Starts the process that holds the dataset.
+    context: multiprocessing.context.BaseContext, control: socket.socket, job: Job
+) -> tuple[int, Any]:
+    """Starts the process that holds the dataset; returns also its pickled size.
 
     The kernel's death signal follows the thread that starts a process, so it is only
     asked for from the main thread; the control socket serves in all cases.
     """
+    method = context.get_start_method()
     main = threading.current_thread() is threading.main_thread()
     if method == "fork":
-        return _launch(context, (control, job, main))
+        return 0, _launch(context, (control, job, main))
     descriptor = _pickled(job)
     try:
-        # Passing a descriptor works only while a process is being started.
-        source = _PassedDescriptor(descriptor)
-        return _launch(context, (control, source, main and method == "spawn"))
+        arguments = (control, _PassedDescriptor(descriptor), main and method == "spawn")
+        return os.fstat(descriptor).st_size, _launch(context, arguments)
     finally:
         os.close(descriptor)
 
 
 class _PassedDescriptor:
-    """A descriptor that is duplicated into the process being started."""
+    """A descriptor that is duplicated into a process while that is being started."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
