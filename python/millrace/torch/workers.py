@@ -158,11 +158,13 @@ class Pool:
 
     def _receive_ready(self, seconds: float | None) -> list[Answer]:
         found: list[Answer] = []
-        for key, _ in self._selector.select(seconds):
-            if key.data is None:
-                self._read_control()
-            else:
-                found += self._read_member(key.data)
+        ready = [key.data for key, _ in self._selector.select(seconds)]
+        for member in ready:
+            if member is not None:
+                found += self._read_member(member)
+        # What a worker said last explains its end better than its exit code.
+        if None in ready and not found:
+            self._read_control()
         return found
 
     def _read_member(self, member: _Member) -> list[Answer]:
@@ -175,7 +177,9 @@ class Pool:
             except ConnectionResetError:
                 message, descriptors = None, []
             if message is None:
-                self._raise_death(member)
+                if not found:
+                    self._raise_death(member)
+                return found
             if isinstance(message, Hello):
                 member.ready = True
                 continue
