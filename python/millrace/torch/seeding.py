@@ -4,6 +4,7 @@ The process that makes a batch seeds `random`, NumPy and torch for it. So a batc
 same in the trainer, in any worker, and after a resume.
 """
 
+import ctypes
 import hashlib
 import os
 import random
@@ -17,6 +18,9 @@ import torch
 # One word per use of the seed, so that two uses never share a stream.
 BATCH = 1
 ORDER = 2
+
+# The words of a Mersenne twister and its position.
+_MT19937_BYTES = 625 * 4
 
 _WORD_MASK = 0xFFFFFFFFFFFFFFFF
 
@@ -82,10 +86,8 @@ class Seeded:
             self._restore_numpy(self._numpy.random)
 
     def _save_numpy(self, library: Any) -> None:
-        state = library.get_state(legacy=False)
-        # A normal value kept for the next draw is not part of the generator.
-        self._kept_normal = state if state.get("has_gauss") else None
         self._bits = library.get_bit_generator()
+        self._kept_normal = _kept_normal.of(library, self._bits)
         library.set_bit_generator(
             _spare_bits.pop() if _spare_bits else library.MT19937(0)
         )
@@ -96,6 +98,32 @@ class Seeded:
         library.set_bit_generator(self._bits)
         if self._kept_normal is not None:
             library.set_state(self._kept_normal)
+
+
+class _KeptNormal:
+    """Tells whether NumPy keeps a normal value, which is not part of its generator.
+
+    Asking NumPy takes 50 µs. Where there was none, there is none until the generator
+    moves; one that was there may have been used up.
+    """
+
+    def __init__(self) -> None:
+        self._seen = b""
+        self._state: Any = None
+
+    def of(self, library: Any, bits: Any) -> Any:
+        """The state with the value, or None if there is no such value."""
+        if type(bits) is library.MT19937:
+            words = ctypes.string_at(bits.ctypes.state_address, _MT19937_BYTES)
+            if words == self._seen and self._state is None:
+                return None
+            self._seen = words
+        state = library.get_state(legacy=False)
+        self._state = state if state.get("has_gauss") else None
+        return self._state
+
+
+_kept_normal = _KeptNormal()
 
 
 def draw_seed(generator: torch.Generator | None, world_size: int) -> int:
