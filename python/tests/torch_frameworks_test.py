@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import torch
 from millrace.torch import DataLoader
-from torch.utils.data import DistributedSampler
+from torch.utils.data import Dataset, DistributedSampler
 
 RANKS = 2
 ROWS = 40
@@ -26,7 +26,7 @@ SAVED_AT = STEPS_PER_EPOCH + 2
 LAUNCH_SECONDS = 240
 
 
-class Rows:
+class Rows(Dataset[Any]):
     """Row i is i, with a random draw."""
 
     def __len__(self) -> int:
@@ -49,7 +49,7 @@ class Line(torch.nn.Module):
 
 def make_loader(workers: int) -> Any:
     rows = Rows()
-    sampler = DistributedSampler(rows, shuffle=True, seed=3)
+    sampler: Any = DistributedSampler(rows, shuffle=True, seed=3)
     return DataLoader(rows, BATCH, sampler=sampler, num_workers=workers)
 
 
@@ -97,7 +97,7 @@ def train_lightning(folder: Path, resume: bool) -> list[Any]:
 
 
 def train_accelerate(folder: Path, resume: bool) -> list[Any]:
-    import accelerate
+    import accelerate  # type: ignore[import-untyped]
 
     accelerator = accelerate.Accelerator(cpu=True)
     model: Any = Line()

@@ -2,6 +2,8 @@
 
 import inspect
 import json
+import multiprocessing
+import pickle
 import random
 from collections import namedtuple
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ import torch
 import torch.utils.data
 from millrace.torch import DataLoader
 from torch.utils.data import (
+    Dataset,
     DistributedSampler,
     IterableDataset,
     RandomSampler,
@@ -41,7 +44,7 @@ TORCH_ATTRIBUTES = (
 )
 
 
-class Numbers:
+class Numbers(Dataset[Any]):
     """Row i is i, with nothing random."""
 
     def __init__(self, count: int = 23) -> None:
@@ -61,6 +64,19 @@ class Draws(Numbers):
 
     def __getitem__(self, index: int) -> Any:
         return index, random.random(), np.random.normal(), torch.rand(2)
+
+
+class Waits(Numbers):
+    """Row 0 comes only when the test says so."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self.may_go = multiprocessing.get_context("fork").Event()
+
+    def __getitem__(self, index: int) -> Any:
+        if index == 0:
+            assert self.may_go.wait(60)
+        return (index,)
 
 
 class Kinds(Numbers):
@@ -180,7 +196,7 @@ def test_signature_is_that_of_torch_and_seed() -> None:
 def test_attributes_are_those_of_torch() -> None:
     for options in ({}, {"batch_size": None}, {"num_workers": 2, "timeout": 3}):
         ours = DataLoader(Numbers(), **options)
-        theirs = torch.utils.data.DataLoader(Numbers(), **options)
+        theirs: Any = torch.utils.data.DataLoader(Numbers(), **options)
         for name in TORCH_ATTRIBUTES:
             assert getattr(ours, name) == getattr(theirs, name), name
         assert type(ours.sampler) is type(theirs.sampler)
@@ -204,7 +220,7 @@ def test_attributes_are_those_of_torch() -> None:
 )
 def test_map_style_equals_torch(workers: int, options: dict[str, Any]) -> None:
     ours = DataLoader(Numbers(), num_workers=workers, **options)
-    theirs = torch.utils.data.DataLoader(Numbers(), **options)
+    theirs: Any = torch.utils.data.DataLoader(Numbers(), **options)
     assert len(ours) == len(theirs)
     for _ in range(2):
         assert same(list(ours), list(theirs))
@@ -244,7 +260,9 @@ def test_getitems_is_used() -> None:
 @pytest.mark.parametrize("workers", [0, 1, 3])
 def test_iterable_equals_torch(workers: int) -> None:
     ours = DataLoader(Shares(), batch_size=2, num_workers=workers)
-    theirs = torch.utils.data.DataLoader(Shares(), batch_size=2, num_workers=workers)
+    theirs: Any = torch.utils.data.DataLoader(
+        Shares(), batch_size=2, num_workers=workers
+    )
     assert len(ours) == len(theirs)
     assert same([b[0] for b in ours], [b[0] for b in theirs])
     short = DataLoader(Shares(), batch_size=5, drop_last=True, num_workers=workers)
@@ -368,6 +386,15 @@ def test_iterable_state_names_the_workers_it_needs() -> None:
         DataLoader(Shares(), 3).load_state_dict(loader.state_dict())
 
 
+def test_loaders_pickle_with_their_position() -> None:
+    loader = DataLoader(Draws(), 4, shuffle=True, num_workers=2, seed=3)
+    batches = iter(loader)
+    next(batches)
+    again = pickle.loads(pickle.dumps(loader))
+    assert again.state_dict() == loader.state_dict()
+    assert same(list(again), list(batches))
+
+
 def test_state_counts_what_was_taken_and_reaches_back() -> None:
     loader = DataLoader(Draws(80), 4, shuffle=True, num_workers=2, seed=3)
     batches = iter(loader)
@@ -382,27 +409,43 @@ def test_state_counts_what_was_taken_and_reaches_back() -> None:
         loader.state_dict(batches=99)
 
 
+def ids_of(batches: Any) -> list[int]:
+    return [int(row) for batch in batches for row in batch[0]]
+
+
 def test_out_of_order_delivers_and_resumes_every_batch_once() -> None:
-    def rows(batches: Any) -> list[int]:
-        return [int(row) for batch in batches for row in batch[0]]
+    def make(workers: int) -> Any:
+        options: dict[str, Any] = {"in_order": False, "seed": 3}
+        return DataLoader(Draws(200), 4, shuffle=True, num_workers=workers, **options)
 
-    def make() -> Any:
-        return DataLoader(
-            Draws(200), 4, shuffle=True, num_workers=3, in_order=False, seed=3
-        )
-
-    assert sorted(rows(make())) == list(range(200))
-    loader = make()
+    assert sorted(ids_of(make(3))) == list(range(200))
+    loader = make(3)
     batches = iter(loader)
     taken = [next(batches) for _ in range(17)]
     state = json.loads(json.dumps(loader.state_dict()))
-    state["ahead"] = [state["batches"] + 1]  # As if a later batch had come early.
-    state["batches"] += 1
-    early = list(DataLoader(Draws(200), 4, shuffle=True, seed=3))[18]
     for workers in (0, 2):
-        resumed = DataLoader(Draws(200), 4, shuffle=True, num_workers=workers)
+        resumed = make(workers)
         resumed.load_state_dict(state)
-        assert sorted(rows([*taken, early, *resumed])) == list(range(200))
+        assert sorted(ids_of([*taken, *resumed])) == list(range(200))
+
+
+def test_out_of_order_does_not_wait_for_a_slow_batch() -> None:
+    rows = Waits(8)
+    loader = DataLoader(
+        rows, 2, num_workers=2, in_order=False, multiprocessing_context="fork"
+    )
+    batches = iter(loader)
+    early = [next(batches)]
+    assert ids_of(early)[0] > 0
+    state = loader.state_dict()
+    assert state["batches"] == 1
+    assert state["ahead"] == [ids_of(early)[0] // 2]
+    rows.may_go.set()
+    assert sorted(ids_of([*early, *batches])) == list(range(8))
+    for workers in (0, 2):
+        resumed = DataLoader(rows, 2, num_workers=workers)
+        resumed.load_state_dict(state)
+        assert sorted(ids_of([*early, *resumed])) == list(range(8))
 
 
 def test_a_pass_of_which_nothing_was_taken_is_repeated() -> None:
@@ -414,7 +457,7 @@ def test_a_pass_of_which_nothing_was_taken_is_repeated() -> None:
 
 def test_set_epoch_reaches_the_sampler_and_keeps_a_loaded_position() -> None:
     def make() -> Any:
-        sampler = DistributedSampler(Numbers(), 2, 0, shuffle=True)
+        sampler: Any = DistributedSampler(Numbers(), 2, 0, shuffle=True)
         return DataLoader(Numbers(), 2, sampler=sampler, seed=1)
 
     loader = make()
@@ -483,7 +526,7 @@ def test_ranks_agree_on_a_seed_but_draw_apart(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("MASTER_PORT", "29500")
     seeds, draws = [], []
     for rank in (0, 1):
-        sampler = DistributedSampler(Draws(), 2, rank)
+        sampler: Any = DistributedSampler(Draws(), 2, rank)
         loader = DataLoader(Draws(), 4, sampler=sampler)
         draws.append(next(iter(loader))[1])
         seeds.append(loader.state_dict()["seed"])

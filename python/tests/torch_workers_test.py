@@ -19,13 +19,13 @@ import pytest
 import torch
 import torch.utils.data
 from millrace.torch import DataLoader
-from torch.utils.data import IterableDataset
+from torch.utils.data import Dataset, IterableDataset
 
 METHODS = ["fork", "spawn", "forkserver"]
 EXIT_SECONDS = 30.0
 
 
-class Where:
+class Where(Dataset[Any]):
     """Row i is (i, the process that read it)."""
 
     def __init__(self, count: int = 40) -> None:
@@ -94,15 +94,15 @@ class OnlyInWorkers(Where):
     """Cannot be read in the trainer."""
 
     def __getitem__(self, index: int) -> int:
-        info = torch.utils.data.get_worker_info()
-        return index * info.num_workers
+        info: Any = torch.utils.data.get_worker_info()
+        return index * int(info.num_workers)
 
 
 class Setting(IterableDataset[Any]):
     """Yields what a worker's process looks like."""
 
     def __iter__(self) -> Iterator[Any]:
-        info = torch.utils.data.get_worker_info()
+        info: Any = torch.utils.data.get_worker_info()
         yield {
             "id": info.id,
             "workers": info.num_workers,
@@ -120,7 +120,12 @@ class BrokenSetting(Setting):
 
 
 def mark(worker: int) -> None:
-    torch.utils.data.get_worker_info().dataset.mark = worker * 10
+    info: Any = torch.utils.data.get_worker_info()
+    info.dataset.mark = worker * 10
+
+
+def nothing(worker: int) -> None:
+    pass
 
 
 def refuse(worker: int) -> None:
@@ -140,7 +145,7 @@ class Tagged(torch.Tensor):
 
 
 def tagged(rows: list[Any]) -> Any:
-    result = torch.ones(len(rows), 9000).as_subclass(Tagged)
+    result: Any = torch.ones(len(rows), 9000).as_subclass(Tagged)
     result.tag = "here"
     return result, torch.eye(3).to_sparse(), np.zeros((0, 3)), "text"
 
@@ -336,7 +341,7 @@ def test_gathered_batches_are_the_same(method: str) -> None:
         100,
         num_workers=4,
         multiprocessing_context=method,
-        worker_init_fn=int,  # So that the trainer does not serve.
+        worker_init_fn=nothing,  # So that the trainer does not serve.
         **options,
     )
     loader._routing.start()
@@ -382,7 +387,7 @@ def test_odd_batches_cross() -> None:
     loader = DataLoader(Where(12), 4, num_workers=1, collate_fn=tagged)
     for tensor, sparse, empty, text in loader:
         assert type(tensor) is Tagged
-        assert tensor.tag == "here"  # type: ignore[attr-defined]
+        assert vars(tensor)["tag"] == "here"
         assert tensor.shape == (4, 9000)
         assert torch.equal(sparse.to_dense(), torch.eye(3))
         assert empty.shape == (0, 3)

@@ -3,6 +3,7 @@
 import math
 import multiprocessing
 import multiprocessing.context
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
@@ -102,6 +103,12 @@ class DataLoader:
         self.num_workers = num_workers
         self.pin_memory = pin_memory
         self.pin_memory_device = pin_memory_device
+        if pin_memory_device:
+            warnings.warn(
+                "DataLoader: pin_memory_device has no effect, as in PyTorch: memory is "
+                "pinned for the current accelerator",
+                stacklevel=2,
+            )
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
         self.multiprocessing_context = multiprocessing_context
@@ -214,6 +221,14 @@ class DataLoader:
                 "new DataLoader"
             )
         super().__setattr__(name, value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has no live pass; it goes on where this loader is."""
+        loaded = self._loaded or self._current_state(None)
+        return {**vars(self), "_pool": None, "_progress": None, "_loaded": loaded}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
 
     def _choose_samplers(
         self,
