@@ -83,6 +83,20 @@ class Faulty(Where):
         threading.Event().wait()
 
 
+class Interrupts(Faulty):
+    """Row 5 interrupts the trainer, when the test is ready for it."""
+
+    def __init__(self) -> None:
+        super().__init__("interrupts")
+        self.trainer = os.getpid()
+        self.ready = multiprocessing.get_context("fork").Event()
+
+    def interrupts(self) -> None:
+        assert self.ready.wait(EXIT_SECONDS)
+        os.kill(self.trainer, signal.SIGINT)
+        self.hangs()
+
+
 class OddError(Exception):
     """Cannot be unpickled: it is made with two arguments and keeps one."""
 
@@ -270,9 +284,13 @@ def test_the_death_of_a_worker_is_named(
 ) -> None:
     rows = Faulty(fault)
     loader = DataLoader(rows, 2, num_workers=2, persistent_workers=persistent)
+    taken: list[Any] = []
     with pytest.raises(RuntimeError, match=rf"worker \d \(pid \d+\) .*{message}"):
-        list(loader)
+        taken += iter(loader)
     rows.fault = "__len__"
+    resumed = DataLoader(rows, 2)
+    resumed.load_state_dict(loader.state_dict())
+    assert torch.cat([*taken, *resumed]).tolist() == list(range(40))
     assert len(list(loader)) == 20  # The next pass just works.
 
 
@@ -288,6 +306,21 @@ def test_the_death_of_the_template_is_named() -> None:
     with pytest.raises(RuntimeError, match="SIGKILL"):
         list(batches)
     wait_for_exit([worker])
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_interrupted_batch_is_made_after_a_resume(workers: int) -> None:
+    rows = Interrupts()
+    context = "fork" if workers else None
+    loader = DataLoader(rows, 2, num_workers=workers, multiprocessing_context=context)
+    batches = iter(loader)
+    taken = [next(batches), next(batches)]
+    with pytest.raises(KeyboardInterrupt):
+        rows.ready.set()
+        next(batches)
+    resumed = DataLoader(Faulty("__len__"), 2)
+    resumed.load_state_dict(loader.state_dict())
+    assert torch.cat([*taken, *resumed]).tolist() == list(range(40))
 
 
 def test_timeout_names_itself() -> None:

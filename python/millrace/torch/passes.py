@@ -47,12 +47,13 @@ class Pass(ABC):
         self.progress = progress
         self._seeds = progress.seeds
         self._pin = pin
+        self._closed = False
 
     def __iter__(self) -> "Pass":
         return self
 
     def __next__(self) -> Any:
-        if self.progress.finished:
+        if self._closed:
             raise StopIteration
         try:
             return self._take()
@@ -61,12 +62,26 @@ class Pass(ABC):
             self.close()
             raise
 
+    def _hand_over(self, make: Callable[[], Any], count: Callable[[], None]) -> Any:
+        """Counts a batch as taken once it is made, or the user's code has failed.
+
+        An interrupt in between leaves it to be made after a resume.
+        """
+        try:
+            batch = make()
+        except Exception:
+            count()
+            raise
+        count()
+        return batch
+
     @abstractmethod
     def _take(self) -> Any:
         """The next batch; raises StopIteration at the end."""
 
     def close(self) -> None:
         """Gives up what the pass holds."""
+        self._closed = True
         if self._pin is not None:
             self._pin.close()
 
@@ -125,7 +140,12 @@ class SerialMapPass(Pass):
         if pulled is None:
             raise StopIteration
         number, index = pulled
-        self.progress.take_batch(number)
+        return self._hand_over(
+            lambda: self._make(number, index),
+            lambda: self.progress.take_batch(number),
+        )
+
+    def _make(self, number: int, index: Any) -> Any:
         with Seeded(self._seeds.batch(number)):
             batch = _fetch_here(self._recipe, index)
         return _result(self._pin, _pinned(self._pin, batch))
@@ -143,8 +163,9 @@ class SerialStreamPass(Pass):
     def _take(self) -> Any:
         with Seeded(0):
             batch = self._stream.take()
+        batch = _result(self._pin, _pinned(self._pin, batch))
         self.progress.take_from_streams([self.progress.position.batches + 1], 0)
-        return _result(self._pin, _pinned(self._pin, batch))
+        return batch
 
 
 class _PooledPass(Pass):
@@ -175,7 +196,7 @@ class _PooledPass(Pass):
             # What is half read or lost cannot be continued; the user's error can.
             if not isinstance(error, StopIteration) and not self._user_error:
                 self._pool.close()
-                self.progress.finished = True
+                self.close()
             raise
         finally:
             self._user_error = False
@@ -257,8 +278,9 @@ class PooledMapPass(_PooledPass):
         number = self._next_number()
         answer = self._ready.pop(number)
         self._fill()
-        self.progress.take_batch(number)
-        return self._deliver(answer)
+        return self._hand_over(
+            lambda: self._deliver(answer), lambda: self.progress.take_batch(number)
+        )
 
     def _serve(self, recipe: Recipe) -> Any:
         """Makes the next batch here; if that fails, leaves it to a worker.
@@ -274,8 +296,9 @@ class PooledMapPass(_PooledPass):
             self._recipe = None
             return self._take()
         self._held = None
+        batch = _result(self._pin, _pinned(self._pin, batch))
         self.progress.take_batch(number)
-        return _result(self._pin, _pinned(self._pin, batch))
+        return batch
 
     def _is_next_there(self) -> bool:
         self._fill()
@@ -377,8 +400,10 @@ class PooledStreamPass(_PooledPass):
             self._taken[worker] += 1
             self._turn = self._after(worker)
             self._fill(worker)
-            self.progress.take_from_streams(self._taken, self._turn)
-            return self._deliver(answer)
+            return self._hand_over(
+                lambda answer=answer: self._deliver(answer),  # type: ignore[misc]
+                lambda: self.progress.take_from_streams(self._taken, self._turn),
+            )
         raise StopIteration
 
     def _choose(self) -> int:

@@ -73,15 +73,21 @@ class Pool:
     def __init__(self, context: multiprocessing.context.BaseContext, job: Job) -> None:
         self._owner = os.getpid()
         self._generation = 0
+        self._members: list[_Member] = []
+        self._inbox: list[Answer] = []
+        self.is_open = True
         self._selector = selectors.DefaultSelector()
         self._control, theirs = _socket_pair()
         _pools.add(self)
-        self.pickled_bytes, self._process = _start_template(context, theirs, job)
-        theirs.close()
+        try:
+            self.pickled_bytes, self._process = _start_template(context, theirs, job)
+        except BaseException:
+            self._drop()
+            raise
+        finally:
+            theirs.close()
         self._selector.register(self._control, selectors.EVENT_READ, None)
-        self._members = [self._start(number) for number in range(job.workers)]
-        self._inbox: list[Answer] = []
-        self.is_open = True
+        self._members += [self._start(number) for number in range(job.workers)]
 
     @property
     def size(self) -> int:
@@ -142,7 +148,7 @@ class Pool:
         self.is_open = False
         self._selector.close()
         self._control.close()
-        for member in getattr(self, "_members", []):
+        for member in self._members:
             member.connection.close()
 
     def _start(self, number: int) -> _Member:
