@@ -18,6 +18,7 @@ from typing import Any
 
 LOADERS = ("millrace", "torch")
 METHODS = ("fork", "spawn", "forkserver")
+BATCH = 256
 
 
 class Rows:
@@ -50,48 +51,54 @@ def total_pss(pid: int) -> int:
     return total + sum(total_pss(int(child)) for child in children)
 
 
-def measure(name: str, method: str, workers: int, rows: int) -> dict[str, Any]:
-    """Runs one loader in this process."""
+def make_loader(name: str, method: str, workers: int, dataset: Rows) -> Any:
+    """The loader to measure."""
+    import millrace.torch
     import torch.utils.data
 
-    loader_type: Any = torch.utils.data.DataLoader
-    if name == "millrace":
-        import millrace.torch
-
-        loader_type = millrace.torch.DataLoader
-    dataset = Rows(rows)
-    alone = total_pss(os.getpid())
+    kinds: dict[str, Any] = {
+        "millrace": millrace.torch.DataLoader,
+        "torch": torch.utils.data.DataLoader,
+    }
     options: dict[str, Any] = {"num_workers": workers}
     if workers:
         options["multiprocessing_context"] = method
-    loader = loader_type(dataset, batch_size=256, shuffle=True, **options)
+    return kinds[name](dataset, batch_size=BATCH, shuffle=True, **options)
+
+
+def finish_epoch(batches: Any) -> tuple[float, int]:
+    """Takes what is left; returns the seconds and the highest memory on the way."""
+    start = checked = time.perf_counter()
+    highest = total_pss(os.getpid())
+    watching = 0.0
+    for _ in batches:
+        now = time.perf_counter()
+        if now - checked > 0.25:
+            highest = max(highest, total_pss(os.getpid()))
+            checked = time.perf_counter()
+            watching += checked - now
+    return time.perf_counter() - start - watching, highest
+
+
+def measure(name: str, method: str, workers: int, rows: int) -> dict[str, Any]:
+    """Runs one loader in this process."""
+    dataset = Rows(rows)
+    loader = make_loader(name, method, workers, dataset)
+    alone = total_pss(os.getpid())
     start = time.perf_counter()
     batches = iter(loader)
     next(batches)
     first_s = time.perf_counter() - start
     pss_first = total_pss(os.getpid())
-    taken, pss_peak, checked = 1, pss_first, time.perf_counter()
-    epoch_start = checked
-    watching = 0.0
-    for _ in batches:
-        taken += 1
-        if time.perf_counter() - checked > 0.25:
-            before = time.perf_counter()
-            pss_peak = max(pss_peak, total_pss(os.getpid()))
-            checked = time.perf_counter()
-            watching += checked - before
-        if taken == len(loader):
-            break
-    epoch_s = time.perf_counter() - epoch_start - watching
-    pss_end = total_pss(os.getpid())
+    epoch_s, pss_highest = finish_epoch(batches)
     return {
         "loader": name,
         "method": method if workers else "none",
         "first_batch_s": round(first_s, 3),
-        "rows_per_s": round((len(loader) - 1) * 256 / epoch_s),
+        "rows_per_s": round((rows - BATCH) / epoch_s),
         "pss_alone_mb": alone >> 20,
         "pss_first_mb": pss_first >> 20,
-        "pss_peak_mb": max(pss_peak, pss_end) >> 20,
+        "pss_peak_mb": max(pss_first, pss_highest) >> 20,
     }
 
 

@@ -559,6 +559,28 @@ def test_kill_of_the_trainer_leaves_nothing(tmp_path: Path, method: str) -> None
     assert set(Path("/dev/shm").iterdir()) <= shared
 
 
+def test_a_main_module_without_guard_is_named(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(
+        "from millrace.torch import DataLoader\n"
+        "loader = DataLoader(range(10**9), 4, num_workers=1,\n"
+        "                    multiprocessing_context='spawn')\n"
+        "for batch in loader:\n"
+        "    pass\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=2 * EXIT_SECONDS,
+    )
+    assert done.returncode == 1
+    assert "exited with code 1" in done.stderr
+    assert 'if __name__ == "__main__"' in done.stderr
+
+
 def test_interrupt_returns_at_once_and_leaves_nothing(tmp_path: Path) -> None:
     trainer, pids = start_script(tmp_path, "fork", "hang")
     trainer.send_signal(signal.SIGINT)

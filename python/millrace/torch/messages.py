@@ -146,9 +146,12 @@ def send(
 
 def receive(connection: socket.socket) -> tuple[Any, list[int]]:
     """The next message and its descriptors; None where the other side has hung up."""
-    data, descriptors, flags, _ = socket.recv_fds(
-        connection, _PACKET_BYTES, _DESCRIPTORS_MAX + 1
-    )
+    try:
+        data, descriptors, flags, _ = socket.recv_fds(
+            connection, _PACKET_BYTES, _DESCRIPTORS_MAX + 1
+        )
+    except ConnectionResetError:  # It left without reading all that was sent to it.
+        return None, []
     if not data:
         return None, []
     assert not flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC), "a packet was cut"

@@ -221,6 +221,9 @@ class _PooledPass(Pass):
             if answer.generation == self._generation:
                 self._keep(answer)
 
+    def _deliver_counted(self, answer: Answer, count: Callable[[], None]) -> Any:
+        return self._hand_over(lambda: self._deliver(answer), count)
+
     def _deliver(self, answer: Answer) -> Any:
         """The batch, or the error that the user's code raised in the worker."""
         if answer.failure is None:
@@ -278,9 +281,7 @@ class PooledMapPass(_PooledPass):
         number = self._next_number()
         answer = self._ready.pop(number)
         self._fill()
-        return self._hand_over(
-            lambda: self._deliver(answer), lambda: self.progress.take_batch(number)
-        )
+        return self._deliver_counted(answer, lambda: self.progress.take_batch(number))
 
     def _serve(self, recipe: Recipe) -> Any:
         """Makes the next batch here; if that fails, leaves it to a worker.
@@ -400,8 +401,8 @@ class PooledStreamPass(_PooledPass):
             self._taken[worker] += 1
             self._turn = self._after(worker)
             self._fill(worker)
-            return self._hand_over(
-                lambda answer=answer: self._deliver(answer),  # type: ignore[misc]
+            return self._deliver_counted(
+                answer,
                 lambda: self.progress.take_from_streams(self._taken, self._turn),
             )
         raise StopIteration

@@ -35,14 +35,14 @@ def check_share(sampler: Any, shuffled: bool) -> None:
     ranks = world_size()
     if ranks <= 1 or any(map(_knows_ranks, sampler_chain(sampler))):
         return
-    drop = "shuffle=True, " if shuffled else ""
+    place = "shuffle=True" if shuffled else "the sampler, if there is one"
     raise ValueError(
-        f"DataLoader: {ranks} ranks would all read the same rows. Replace {drop}"
-        "sampler= by this line:\n"
+        f"DataLoader: all {ranks} ranks would read the same rows. In place of {place}, "
+        "add this line:\n"
         "    sampler=torch.utils.data.DistributedSampler(dataset, "
         f"shuffle={shuffled}),\n"
         "and call loader.set_epoch(epoch) before each epoch. Where every rank is meant "
-        "to read all rows, add num_replicas=1, rank=0 to the sampler."
+        "to read all rows, add num_replicas=1, rank=0 to that sampler."
     )
 
 

@@ -120,7 +120,8 @@ class _Template:
             self._control.close()
             for pidfd in self._children:
                 os.close(pidfd)
-            run_worker(socket.socket(fileno=descriptor), self._job, message.number)
+            with socket.socket(fileno=descriptor) as connection:
+                run_worker(connection, self._job, message.number)
             code = 0
         except SystemExit as request:
             code = request.code if isinstance(request.code, int) else 1

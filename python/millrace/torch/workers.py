@@ -180,8 +180,6 @@ class Pool:
                 message, descriptors = receive(member.connection)
             except BlockingIOError:
                 return found
-            except ConnectionResetError:
-                message, descriptors = None, []
             if message is None:
                 if not found:
                     self._raise_death(member)
