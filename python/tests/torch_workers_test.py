@@ -356,6 +356,17 @@ def test_an_abandoned_pass_leaves_nothing_for_the_next() -> None:
     assert rows_of(loader) == list(range(40))
 
 
+def test_only_workers_that_do_not_persist_serve_two_passes_at_once() -> None:
+    loader = DataLoader(Where(), 4, num_workers=1, persistent_workers=True)
+    older, newer = iter(loader), iter(loader)
+    assert len(list(newer)) == 10
+    with pytest.raises(RuntimeError, match="one iterator at a time"):
+        next(older)
+    loader = DataLoader(Where(), 4, num_workers=1)
+    for left, right in zip(loader, loader, strict=True):
+        assert torch.equal(left[0], right[0])
+
+
 def test_an_abandoned_pass_ends_its_workers() -> None:
     loader = DataLoader(Where(4000), 4, num_workers=2)
     for _, makers in loader:

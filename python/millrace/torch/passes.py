@@ -190,6 +190,11 @@ class _PooledPass(Pass):
             self._pool.close()
 
     def __next__(self) -> Any:
+        if self._pool.generation != self._generation:
+            raise RuntimeError(
+                "this iterator has ended: with persistent_workers=True the workers "
+                "serve one iterator at a time, and iter() was called again"
+            )
         try:
             return super().__next__()
         except BaseException as error:

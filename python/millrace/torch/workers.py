@@ -72,7 +72,7 @@ class Pool:
 
     def __init__(self, context: multiprocessing.context.BaseContext, job: Job) -> None:
         self._owner = os.getpid()
-        self._generation = 0
+        self.generation = 0  # Of the pass that uses the pool now.
         self._members: list[_Member] = []
         self._inbox: list[Answer] = []
         self.is_open = True
@@ -96,8 +96,8 @@ class Pool:
 
     def next_generation(self) -> int:
         """Begins a pass: answers to requests of earlier ones are told apart."""
-        self._generation += 1
-        return self._generation
+        self.generation += 1
+        return self.generation
 
     def idlest(self, limit: int = sys.maxsize) -> int | None:
         """The ready worker with the fewest requests, if they are fewer than `limit`."""
