@@ -38,6 +38,36 @@ class Where(Dataset[Any]):
         return index, os.getpid()
 
 
+class Patient(Where):
+    """In the trainer only the first batch is read before the dataset is elsewhere."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self.trainer = os.getpid()
+        self.arrived = multiprocessing.get_context("spawn").Event()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.arrived.set()
+
+    def __getitem__(self, index: int) -> Any:
+        if os.getpid() == self.trainer and index >= 4:
+            assert self.arrived.wait(EXIT_SECONDS)
+        return super().__getitem__(index)
+
+
+class Shared(Where):
+    """Rows that show what the trainer writes to shared memory."""
+
+    def __init__(self, method: str) -> None:
+        super().__init__()
+        self.value: Any = multiprocessing.get_context(method).Value("i", 0)
+        self.large = torch.zeros(1 << 20)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.value.value, self.large[0]
+
+
 class Draws(Where):
     """Rows with random numbers."""
 
@@ -196,17 +226,21 @@ def test_every_start_method_gives_the_same_batches(method: str) -> None:
 
     here = make()
     expected = [list(here), list(here)]
-    for context in (method, multiprocessing.get_context(method)):
-        loader = make(num_workers=2, multiprocessing_context=context)
-        for epoch in expected:
-            found = list(loader)
-            assert len(found) == len(epoch)
-            for batch, wanted in zip(found, epoch, strict=True):
-                assert all(map(torch.equal, batch, wanted))
+    loader = make(
+        num_workers=2,
+        multiprocessing_context=multiprocessing.get_context(method),
+        worker_init_fn=nothing,  # So that the trainer does not serve.
+        persistent_workers=True,
+    )
+    for epoch in expected:
+        found = list(loader)
+        assert len(found) == len(epoch)
+        for batch, wanted in zip(found, epoch, strict=True):
+            assert all(map(torch.equal, batch, wanted))
 
 
 def test_the_trainer_serves_until_spawned_workers_are_there() -> None:
-    rows = Where(100_000_000)
+    rows = Patient(100_000_000)
     loader = DataLoader(rows, 4, num_workers=2, multiprocessing_context="spawn")
     pids: list[int] = []
     for number, (ids, makers) in enumerate(loader):
@@ -215,7 +249,26 @@ def test_the_trainer_serves_until_spawned_workers_are_there() -> None:
         if pids[-1] != os.getpid():
             break
     assert pids[0] == os.getpid()
-    assert pids[-1] != os.getpid()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_shared_values_and_large_tensors_reach_the_workers(method: str) -> None:
+    rows = Shared(method)
+    loader = DataLoader(
+        rows,
+        2,
+        num_workers=2,
+        multiprocessing_context=method,
+        persistent_workers=True,
+        worker_init_fn=nothing,
+    )
+    for value in (5, 6):
+        rows.value.value = value
+        rows.large[0] = value * 10  # Moved to shared memory with the first pass.
+        first = next(iter(loader))
+        assert first[0].tolist() == [value, value]
+        if method != "fork" or value == 5:
+            assert first[1].tolist() == [value * 10] * 2
 
 
 def test_what_only_workers_can_read_is_left_to_them() -> None:

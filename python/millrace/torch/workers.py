@@ -135,7 +135,10 @@ class Pool:
         if not self.is_open or os.getpid() != self._owner:
             return
         with contextlib.suppress(OSError):
-            send(self._control, Close())
+            if any(member.ready for member in self._members):
+                send(self._control, Close())
+            else:
+                self._process.kill()  # It would still load what nobody wants now.
         self._drop()
 
     def __del__(self) -> None:
@@ -262,21 +265,34 @@ def _start_template(
     main = threading.current_thread() is threading.main_thread()
     if method == "fork":
         return 0, _launch(context, (control, job, main))
-    descriptor = _pickled(job)
-    try:
-        arguments = (control, _PassedDescriptor(descriptor), main and method == "spawn")
-        return os.fstat(descriptor).st_size, _launch(context, arguments)
-    finally:
-        os.close(descriptor)
+    with _PickledJob(job) as pickled:
+        process = _launch(context, (control, pickled, main and method == "spawn"))
+        return pickled.size, process
 
 
-class _PassedDescriptor:
-    """A descriptor that is duplicated into a process while that is being started."""
+class _PickledJob:
+    """A job that is pickled to a memfd, which has no name and dies with its reader.
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    That happens while multiprocessing pickles what it starts a process with: only then
+    do locks, shared values and tensors pass. Its own way would not return before the
+    new process has read everything.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._descriptor = os.memfd_create("millrace", os.MFD_CLOEXEC)
+        self.size = 0
+
+    def __enter__(self) -> "_PickledJob":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        os.close(self._descriptor)
 
     def __reduce__(self) -> Any:
+        with open(self._descriptor, "wb", buffering=1 << 20, closefd=False) as target:
+            _JobPickler(target).dump(self._job)
+        self.size = os.fstat(self._descriptor).st_size
         return _same, (DupFd(self._descriptor),)
 
 
@@ -309,18 +325,6 @@ class _JobPickler(ForkingPickler):
             return share(tensor)
 
         self.dispatch_table[torch.Tensor] = reduce
-
-
-def _pickled(job: Job) -> int:
-    """A memfd that holds the job. It has no name, and dies with its last reader."""
-    descriptor = os.memfd_create("millrace", os.MFD_CLOEXEC)
-    try:
-        with open(descriptor, "wb", buffering=1 << 20, closefd=False) as target:
-            _JobPickler(target).dump(job)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
 
 
 def _socket_pair() -> tuple[socket.socket, socket.socket]:
