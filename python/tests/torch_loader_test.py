@@ -242,6 +242,19 @@ def test_batches_stay_as_they_are_while_later_ones_are_made() -> None:
         assert batch["large"][:, 0, 0].tolist() == [4 * number + k for k in range(4)]
 
 
+def growing(rows: list[Any]) -> list[torch.Tensor]:
+    return [torch.full((30_000 * (1 + k % 7),), k) for k in rows]
+
+
+def test_batches_of_changing_sizes_cross() -> None:
+    rows = DataLoader(Numbers(120), 2, collate_fn=growing, num_workers=2)
+    for number, batch in enumerate(rows):
+        for place, tensor in enumerate(batch):
+            row = 2 * number + place
+            assert len(tensor) == 30_000 * (1 + row % 7)
+            assert torch.all(tensor == row)
+
+
 @pytest.mark.parametrize("collate", [channels_last, as_text])
 def test_custom_collations_cross_unchanged(collate: Any) -> None:
     ours = list(DataLoader(Numbers(), 4, collate_fn=collate, num_workers=1, seed=1))

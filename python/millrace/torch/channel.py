@@ -24,6 +24,9 @@ INLINE_BYTES = 32 << 10
 # Arrays of this size get their own segment, into which they can be collated directly.
 OWN_SEGMENT_BYTES = 64 << 10
 
+# Where sizes change, free segments of the wrong size must not pile up.
+_FREE_MAX = 4
+
 _ALIGNMENT = 64
 _PAGE = 4096
 
@@ -34,8 +37,10 @@ class Parcel:
 
     payload: bytes = b""
     inline: list[bytearray] = field(default_factory=list)
-    places: list[tuple[int, int, int]] = field(default_factory=list)  # Segment, offset,
-    created: list[tuple[int, int]] = field(default_factory=list)  # size. Segment, size.
+    # Segment, offset and size of every buffer; the last one is the payload.
+    places: list[tuple[int, int, int]] = field(default_factory=list)
+    # Number and size of the segments whose descriptors travel along.
+    created: list[tuple[int, int]] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
 
 
@@ -136,15 +141,17 @@ class Writer:
             best = min(fitting, key=lambda segment: segment.size)
             self._free.remove(best)
             return best
-        # Sizes have changed: what is free is the wrong size, and would only pile up.
-        seen = [s.number for s in self._free if s.descriptor < 0]
-        for segment in self._free:
-            if segment.descriptor >= 0:
-                os.close(segment.descriptor)
-        self._dropped += seen
-        self._free = []
+        if len(self._free) >= _FREE_MAX:
+            self._drop(self._free.pop(0))
         self._count += 1
         return _Segment(self._count, -(-max(size, 1) // _PAGE) * _PAGE)
+
+    def _drop(self, segment: _Segment) -> None:
+        """Forgets a segment of the wrong size; the trainer is told if it knows it."""
+        if segment.descriptor >= 0:
+            os.close(segment.descriptor)
+        else:
+            self._dropped.append(segment.number)
 
 
 class Reader:
