@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("millrace")
 
 _VERSION = 1
-_STATES_KEPT = 8  # So far back the state can be asked for, at least.
+# So far back the state can be asked for, at least: 8 batches that the user took, and
+# two that a framework's own prefetch has taken before.
+_STATES_KEPT = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +48,7 @@ class _Pass:
         self._seed = seed
         self._epoch = epoch
         self._any_order = order == "any"
-        self._rows = RowMaker(dataset._pipeline.fields, dataset._structure)
+        self.rows = RowMaker(dataset._pipeline.fields, dataset._structure)
         self._places: collections.deque[_Place] = collections.deque()
         self.iterator: _core.Iterator | None = None
         self.taken = 0  # By the user, rows or batches.
@@ -65,8 +67,8 @@ class _Pass:
         self.taken = taken
         self._places = collections.deque([_Place(taken, self.iterator.state())])
 
-    def blocks(self) -> Iterator[Any]:
-        """Give the rows, counting those that are taken."""
+    def values(self) -> Iterator[Any]:
+        """Give each row's values, counting those that are taken."""
         iterator = self.iterator
         assert iterator is not None
         while True:
@@ -77,10 +79,10 @@ class _Pass:
             count, columns, copied = block
             self.copied_bytes += copied
             self._left = count
-            for row in self._rows.rows(count, columns):
+            for values in self.rows.values(count, columns):
                 self.taken += 1
                 self._left -= 1
-                yield row
+                yield values
             self._remember(iterator)
 
     def _remember(self, iterator: _core.Iterator) -> None:
@@ -98,14 +100,13 @@ class _Pass:
         assert self.iterator is not None
         if taken == self.taken and self._left == 0:
             return self.iterator.state(), 0
-        if not self._places[0].taken <= taken <= self.taken:
+        places = tuple(self._places)  # Another thread may go on taking.
+        if not places[0].taken <= taken <= self.taken:
             raise PipelineError(
                 f"a state of {taken} taken rows is not known: "
-                f"{self._places[0].taken} to {self.taken} are"
+                f"{places[0].taken} to {self.taken} are"
             )
-        known = max(
-            (p for p in self._places if p.taken <= taken), key=lambda p: p.taken
-        )
+        known = max((p for p in places if p.taken <= taken), key=lambda p: p.taken)
         return known.state, taken - known.taken
 
 
@@ -160,6 +161,11 @@ class Loader:
 
     def __iter__(self) -> Iterator[Any]:
         """Begin the next pass, or go on from the state that was loaded."""
+        rows, values = self._begin()
+        return map(rows.row, values)
+
+    def _begin(self) -> tuple[RowMaker, Iterator[Any]]:
+        """Begin as `iter` does; give the rows' values as the engine has them."""
         loaded, self._loaded = self._loaded, None
         if self._pass is not None:
             self._abandon()
@@ -171,27 +177,27 @@ class Loader:
         else:
             run.open(json.dumps(loaded["state"]), loaded["taken"] - loaded["skip"])
         self._pass = run
-        return self._rows(run, 0 if loaded is None else loaded["skip"])
+        return run.rows, self._values(run, 0 if loaded is None else loaded["skip"])
 
-    def _rows(self, run: _Pass, skip: int) -> Iterator[Any]:
-        rows = run.blocks()
+    def _values(self, run: _Pass, skip: int) -> Iterator[Any]:
+        rows = run.values()
         for _ in range(skip):
             next(rows, None)
         while run is self._pass:
             try:
-                row = next(rows)
+                values = next(rows)
             except StopIteration:
                 return
             except CancelledError:
                 if run is not self._pass:
                     return  # A later pass has begun.
                 raise
-            yield row
+            yield values
 
     def _abandon(self) -> None:
-        if self._pass is not None and self._pass.iterator is not None:
-            self._pass.iterator.cancel()
-        self._pass = None
+        run, self._pass = self._pass, None  # First: another thread may be in the pass.
+        if run is not None and run.iterator is not None:
+            run.iterator.cancel()
 
     def __len__(self) -> int:
         """Count the rows, or batches, of a pass; TypeError where that is not known."""
@@ -301,7 +307,7 @@ def profile(dataset: Dataset, seconds: float) -> str:
     run = _Pass(dataset, seed=0, epoch=0, order="logical")
     run.open()
     end = time.monotonic() + seconds
-    for _ in run.blocks():
+    for _ in run.values():
         if time.monotonic() > end:
             break
     assert run.iterator is not None

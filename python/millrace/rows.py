@@ -7,7 +7,8 @@ dataclass, as the last `map` returned it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -70,20 +71,15 @@ def _bfloat16() -> Any:
     return ml_dtypes.bfloat16
 
 
-def _as_bfloat16(column: Any) -> Any:
+def _as_bfloat16(value: Any) -> Any:
     kind = _bfloat16()
-    if isinstance(column, np.ndarray):
-        return column.view(kind)
-    return [
-        (value[0].view(kind), *value[1:])
-        if isinstance(value, tuple)
-        else value.view(kind)
-        for value in column
-    ]
+    if isinstance(value, Ragged):
+        return Ragged(value.values.view(kind), value.axes)
+    return value.view(kind)
 
 
-def _plain(value: Any) -> Any:
-    """Make a row's value what users see; scalars as NumPy has them."""
+def plain(value: Any) -> Any:
+    """Make a column's value what users see; scalars as NumPy has them."""
     if isinstance(value, tuple):
         return Ragged(value[0], tuple(value[1]))
     if isinstance(value, np.ndarray) and value.ndim == 0:
@@ -108,13 +104,29 @@ class RowMaker:
             structure.rebuilt if structure and structure.kind is not dict else None
         )
 
+    @staticmethod
+    def values(count: int, columns: list[Any]) -> Iterable[tuple[Any, ...]]:
+        """Give each row's values as the engine has them: bfloat16 as bits."""
+        if not columns:
+            return itertools.repeat((), count)
+        return zip(*columns, strict=True)
+
     def rows(self, count: int, columns: list[Any]) -> Iterator[Any]:
         """Give the rows of a block."""
+        return map(self.row, self.values(count, columns))
+
+    def row(self, values: Iterable[Any]) -> Any:
+        """Make a row of NumPy arrays."""
+        found = [
+            value if value.__class__ is np.ndarray and value.ndim else plain(value)
+            for value in values
+        ]
         for i in self._bfloat16:
-            columns[i] = _as_bfloat16(columns[i])
-        for row in range(count):
-            values = [_plain(column[row]) for column in columns]
-            if self._rebuilt is not None:
-                yield self._rebuilt(values)
-            else:
-                yield dict(zip(self._names, values, strict=True))
+            found[i] = _as_bfloat16(found[i])
+        return self.built(found)
+
+    def built(self, values: list[Any]) -> Any:
+        """Put values together in the user's own form."""
+        if self._rebuilt is not None:
+            return self._rebuilt(values)
+        return dict(zip(self._names, values, strict=True))
