@@ -24,6 +24,8 @@ from millrace.functions import Marking, PythonFunction, function_name
 from millrace.tracing import trace
 
 if TYPE_CHECKING:
+    from millrace.frameworks.delivery import FrameworkLoader
+    from millrace.frameworks.torch_iterable import TorchIterable
     from millrace.loader import Loader
 
 _FUNCTIONS = ("row_function", "value_function")
@@ -272,6 +274,32 @@ class Dataset(Operators):
         from millrace.loader import Loader
 
         return Loader(self, seed=seed, order=order)
+
+    def to(self, name: str, *, device: Any = None, pin: bool = False) -> FrameworkLoader:
+        """Make a loader that gives the arrays of a framework. See `Loader.to`.
+
+        Example:
+            >>> import millrace as mr
+            >>> loader = mr.range(4).batch(2).to("numpy")
+            >>> [batch["value"].tolist() for batch in loader]
+            [[0, 1], [2, 3]]
+        """
+        return self.loader().to(name, device=device, pin=pin)
+
+    def to_torch_iterable(self, *, seed: int | None = None) -> TorchIterable:
+        """Make an `IterableDataset` of torch, for what takes only torch's own.
+
+        Rows are torch's tensors, in the form they have here; each `iter` is a pass over
+        the next epoch. Give it to a DataLoader with `num_workers=0`: the engine has
+        threads of its own, and in workers it is an error. With `batch_size=None` the
+        batches are those of the pipeline.
+
+        Args:
+            seed: As that of `loader`.
+        """
+        from millrace.frameworks.torch_iterable import TorchIterable
+
+        return TorchIterable(self, seed)
 
     def __repr__(self) -> str:
         """Show the pipeline as the text form has it, and its fields."""

@@ -19,6 +19,12 @@ from typing import TYPE_CHECKING, Any
 from millrace import _core
 from millrace.engine import engine
 from millrace.errors import CancelledError, PipelineError
+from millrace.frameworks.delivery import (
+    FrameworkLoader,
+    delivered,
+    state_from_bytes,
+    state_to_bytes,
+)
 from millrace.rows import RowMaker
 
 if TYPE_CHECKING:
@@ -53,10 +59,12 @@ class _Pass:
         self.iterator: _core.Iterator | None = None
         self.taken = 0  # By the user, rows or batches.
         self._left = 0  # Of the block that was given last.
+        self._skip = 0  # That the user took before, and the engine gives again.
+        self.is_shared = False  # Whether a thread other than the user's takes.
         self.copied_bytes = 0
         self.ended = False
 
-    def open(self, state: str | None = None, taken: int = 0) -> None:
+    def open(self, state: str | None = None, taken: int = 0, skip: int = 0) -> None:
         self.iterator = engine().open(
             self._dataset._pipeline,
             seed=self._seed,
@@ -65,7 +73,8 @@ class _Pass:
             state=state,
         )
         self.taken = taken
-        self._places = collections.deque([_Place(taken, self.iterator.state())])
+        self._skip = skip
+        self._places = collections.deque([_Place(taken - skip, self.iterator.state())])
 
     def values(self) -> Iterator[Any]:
         """Give each row's values, counting those that are taken."""
@@ -80,10 +89,14 @@ class _Pass:
             self.copied_bytes += copied
             self._left = count
             for values in self.rows.values(count, columns):
-                self.taken += 1
                 self._left -= 1
+                if self._skip > 0:
+                    self._skip -= 1
+                    continue
+                self.taken += 1
                 yield values
-            self._remember(iterator)
+            if self._skip == 0:
+                self._remember(iterator)
 
     def _remember(self, iterator: _core.Iterator) -> None:
         """Keep a state now and then: others are one of these and a few rows more."""
@@ -95,10 +108,14 @@ class _Pass:
         ):
             self._places.popleft()
 
+    def _is_between_blocks(self) -> bool:
+        """Tell whether the engine's state is that of what was taken, and stays so."""
+        return self._left == 0 and self._skip == 0 and not self.is_shared
+
     def place(self, taken: int) -> tuple[str, int]:
         """Give a state, and how many rows further so many taken rows are."""
         assert self.iterator is not None
-        if taken == self.taken and self._left == 0:
+        if taken == self.taken and self._is_between_blocks():
             return self.iterator.state(), 0
         places = tuple(self._places)  # Another thread may go on taking.
         if not places[0].taken <= taken <= self.taken:
@@ -175,14 +192,12 @@ class Loader:
         if loaded is None:
             run.open()
         else:
-            run.open(json.dumps(loaded["state"]), loaded["taken"] - loaded["skip"])
+            run.open(json.dumps(loaded["state"]), loaded["taken"], loaded["skip"])
         self._pass = run
-        return run.rows, self._values(run, 0 if loaded is None else loaded["skip"])
+        return run.rows, self._values(run)
 
-    def _values(self, run: _Pass, skip: int) -> Iterator[Any]:
+    def _values(self, run: _Pass) -> Iterator[Any]:
         rows = run.values()
-        for _ in range(skip):
-            next(rows, None)
         while run is self._pass:
             try:
                 values = next(rows)
@@ -241,6 +256,37 @@ class Loader:
         self.seed = state["seed"]
         self._epoch = state["epoch"]
         self._loaded = dict(state) if state["state"] is not None else None
+
+    def get_state(self) -> bytes:
+        """Give the state as bytes, under the name that Grain has for it."""
+        return state_to_bytes(self.state_dict())
+
+    def set_state(self, state: bytes) -> None:
+        """Have the next `iter` go on from a state that `get_state` gave."""
+        self.load_state_dict(state_from_bytes(state))
+
+    # --- Frameworks ---
+
+    def to(self, name: str, *, device: Any = None, pin: bool = False) -> FrameworkLoader:
+        """Give the arrays of a framework: keep what this returns, and iterate that.
+
+        Arrays are over the engine's memory where the framework can take it as it is;
+        what was copied is in `stats()["bytes_copied"]`.
+
+        Args:
+            name: "numpy", "torch", "jax" or "tensorflow".
+            device: Where arrays go. torch: "cuda", by way of pinned memory and two
+                batches ahead; JAX: a device, sharding, or name such as "gpu:0", by
+                default JAX's own; TensorFlow: a name.
+            pin: Have torch's tensors in pinned memory.
+
+        Example:
+            >>> import millrace as mr
+            >>> loader = mr.loader(mr.range(4).batch(2)).to("numpy")
+            >>> next(iter(loader))["value"].tolist()
+            [0, 1]
+        """
+        return delivered(self, name, device, pin)
 
     # --- Seeing ---
 

@@ -60,7 +60,8 @@ class Ragged:
         return (self[i] for i in range(len(self)))
 
 
-def _bfloat16() -> Any:
+def bfloat16() -> Any:
+    """Give NumPy's type of bfloat16, which another package has."""
     try:
         import ml_dtypes
     except ImportError:
@@ -72,7 +73,7 @@ def _bfloat16() -> Any:
 
 
 def _as_bfloat16(value: Any) -> Any:
-    kind = _bfloat16()
+    kind = bfloat16()
     if isinstance(value, Ragged):
         return Ragged(value.values.view(kind), value.axes)
     return value.view(kind)

@@ -1,0 +1,1 @@
+"""Batches as the arrays of torch, JAX and TensorFlow when they are asked for."""

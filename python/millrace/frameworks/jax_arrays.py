@@ -1,0 +1,88 @@
+"""Values as arrays of JAX; on the CPU over the engine's memory, read-only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from millrace.errors import DataError
+from millrace.frameworks.arrays import (
+    TEXTS,
+    Adapter,
+    Field,
+    aligned_empty,
+    imported,
+)
+from millrace.rows import Ragged, bfloat16
+
+_NARROW = {"int64": np.int32, "uint64": np.uint32, "float64": np.float32}
+
+
+def _taken_apart(ragged: Ragged) -> tuple[list[Any], tuple[int | None, ...]]:
+    offsets = [axis for axis in ragged.axes if not isinstance(axis, int)]
+    sizes = tuple(axis if isinstance(axis, int) else None for axis in ragged.axes)
+    return [ragged.values, *offsets], sizes
+
+
+def _put_together(sizes: tuple[int | None, ...], parts: Sequence[Any]) -> Ragged:
+    values, *offsets = parts
+    rest = iter(offsets)
+    return Ragged(values, tuple(next(rest) if size is None else size for size in sizes))
+
+
+# So that JAX's functions take batches with such values as they are.
+imported("jax").tree_util.register_pytree_node(Ragged, _taken_apart, _put_together)
+
+
+class JaxArrays(Adapter):
+    """Makes arrays on JAX's default device, or on another.
+
+    On the CPU JAX keeps to aligned memory that it is given, so nobody may write to it
+    afterwards. Numbers of 64 bits become numbers of 32 unless x64 is on, as everywhere
+    in JAX; integers that do not fit are an error.
+    """
+
+    def __init__(self, fields: Sequence[Field], device: Any = None) -> None:
+        """Make arrays of rows with these fields, on a device or in a sharding."""
+        self._jax = imported("jax")
+        self._device = device
+        if isinstance(device, str):
+            platform, _, number = device.partition(":")
+            self._device = self._jax.devices(platform)[int(number or 0)]
+        self._narrow = {} if self._jax.config.jax_enable_x64 else _NARROW
+        super().__init__(fields)
+        self._numbers = [
+            i for i, (_, dtype, _) in enumerate(fields) if dtype not in TEXTS
+        ]
+
+    def convert(self, values: Sequence[Any]) -> list[Any]:
+        """Make arrays of a row's values, all in one call, which JAX does faster."""
+        found = super().convert(values)
+        numbers = [found[i] for i in self._numbers]
+        for i, array in zip(
+            self._numbers, self._jax.device_put(numbers, self._device), strict=True
+        ):
+            found[i] = array
+        return found
+
+    def _array(self, value: Any) -> Any:
+        kind = self._narrow.get(value.dtype.name)
+        array = self._aligned(value) if kind is None else self._narrowed(value, kind)
+        array.flags.writeable = False
+        return array
+
+    def _bits(self, value: Any) -> Any:
+        return self._array(value).view(bfloat16())
+
+    def _narrowed(self, value: Any, kind: Any) -> np.ndarray[Any, Any]:
+        narrow = aligned_empty(np.shape(value), kind)
+        np.copyto(narrow, value, casting="unsafe")
+        self.copied_bytes += narrow.nbytes
+        if narrow.dtype.kind != "f" and (narrow != value).any():
+            raise DataError(
+                f"a number of {value.dtype} does not fit {narrow.dtype}, which JAX "
+                'uses for it: jax.config.update("jax_enable_x64", True) keeps it'
+            )
+        return narrow
