@@ -31,7 +31,8 @@ assert jax.jit(lambda x: (x @ x).sum())(jax.numpy.ones((8, 8))).item() == 512
     "tensorflow": """
 import tensorflow
 assert float(tensorflow.reduce_sum(tensorflow.ones((8, 8)))) == 64
-assert next(iter(tensorflow.data.Dataset.range(3).batch(3))).numpy().tolist() == [0, 1, 2]
+batch = next(iter(tensorflow.data.Dataset.range(3).batch(3)))
+assert batch.numpy().tolist() == [0, 1, 2]
 """,
     "pyarrow": """
 import pyarrow.parquet

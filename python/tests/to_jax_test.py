@@ -111,7 +111,9 @@ def test_arrays_lie_in_the_engine_s_memory_and_are_read_only() -> None:
 def test_memory_that_is_not_aligned_is_copied_and_counted() -> None:
     ds = mr.from_arrays({"x": np.arange(15_000, dtype=np.float32).reshape(5000, 3)})
     loader = ds.map(lambda row: {"x": row["x"] + 1}).to("jax")
-    assert [row["x"].tolist()[0] for row in loader] == [1.0 + 3 * i for i in range(5000)]
+    assert [row["x"].tolist()[0] for row in loader] == [
+        1.0 + 3 * i for i in range(5000)
+    ]
     assert loader.stats()["bytes_copied"] > 0
 
 

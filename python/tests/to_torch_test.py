@@ -33,7 +33,9 @@ def address(tensor: Any) -> int:
 
 def test_every_type_comes_as_it_is() -> None:
     batch = next(iter(all_numbers().to("torch")))
-    assert {n: batch[n].dtype for n in NUMBERS} == {n: getattr(torch, n) for n in NUMBERS}
+    assert {n: batch[n].dtype for n in NUMBERS} == {
+        n: getattr(torch, n) for n in NUMBERS
+    }
     assert batch["int16"].tolist() == [0, 1, 2, 3]
     assert batch["text"] == ["text 0", "text 1", "text 2", "text 3"]
 
@@ -238,7 +240,11 @@ def test_iterable_in_a_data_loader_gives_the_pipeline_s_batches() -> None:
     ds = mr.range(8).batch(3).to_torch_iterable()
     assert isinstance(ds, torch.utils.data.IterableDataset)
     batches = list(torch.utils.data.DataLoader(ds, batch_size=None))
-    assert [batch["value"].tolist() for batch in batches] == [[0, 1, 2], [3, 4, 5], [6, 7]]
+    assert [batch["value"].tolist() for batch in batches] == [
+        [0, 1, 2],
+        [3, 4, 5],
+        [6, 7],
+    ]
     assert len(ds) == 3
 
 
