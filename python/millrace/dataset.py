@@ -275,7 +275,9 @@ class Dataset(Operators):
 
         return Loader(self, seed=seed, order=order)
 
-    def to(self, name: str, *, device: Any = None, pin: bool = False) -> FrameworkLoader:
+    def to(
+        self, name: str, *, device: Any = None, pin: bool = False
+    ) -> FrameworkLoader:
         """Make a loader that gives the arrays of a framework. See `Loader.to`.
 
         Example:

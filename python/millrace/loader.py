@@ -267,7 +267,9 @@ class Loader:
 
     # --- Frameworks ---
 
-    def to(self, name: str, *, device: Any = None, pin: bool = False) -> FrameworkLoader:
+    def to(
+        self, name: str, *, device: Any = None, pin: bool = False
+    ) -> FrameworkLoader:
         """Give the arrays of a framework: keep what this returns, and iterate that.
 
         Arrays are over the engine's memory where the framework can take it as it is;

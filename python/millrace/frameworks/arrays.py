@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import importlib
 from collections.abc import Callable, Sequence
+from ctypes import addressof, c_char
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from millrace.rows import Ragged, plain
 Field = tuple[str, str, list[int] | None]
 
 _ALIGNMENT = 64  # Of memory that JAX and TensorFlow take as it is.
+_over: Any = c_char.from_buffer
 TEXTS = ("string", "bytes")
 
 
@@ -31,8 +33,10 @@ def imported(name: str) -> Any:
 
 def is_aligned(array: np.ndarray[Any, Any]) -> bool:
     """Tell whether frameworks take the memory as it is."""
-    flags = array.flags
-    return array.ctypes.data % _ALIGNMENT == 0 and flags.carray
+    if not array.flags.carray or array.size == 0:
+        return False
+    # A quarter of the time of array.ctypes.data, which counts for every column.
+    return addressof(_over(array)) % _ALIGNMENT == 0
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
@@ -97,7 +101,7 @@ class Adapter(abc.ABC):
 
     def _aligned(self, value: Any) -> np.ndarray[Any, Any]:
         """Give the array itself where it is aligned, else a copy that is."""
-        if isinstance(value, np.ndarray) and is_aligned(value):
+        if value.__class__ is np.ndarray and is_aligned(value):
             return value
         copy = aligned_empty(np.shape(value), value.dtype)
         copy[...] = value

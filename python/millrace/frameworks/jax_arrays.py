@@ -17,7 +17,11 @@ from millrace.frameworks.arrays import (
 )
 from millrace.rows import Ragged, bfloat16
 
-_NARROW = {"int64": np.int32, "uint64": np.uint32, "float64": np.float32}
+_NARROW = {
+    np.dtype(np.int64): np.dtype(np.int32),
+    np.dtype(np.uint64): np.dtype(np.uint32),
+    np.dtype(np.float64): np.dtype(np.float32),
+}
 
 
 def _taken_apart(ragged: Ragged) -> tuple[list[Any], tuple[int | None, ...]]:
@@ -68,7 +72,7 @@ class JaxArrays(Adapter):
         return found
 
     def _array(self, value: Any) -> Any:
-        kind = self._narrow.get(value.dtype.name)
+        kind = self._narrow.get(value.dtype)
         array = self._aligned(value) if kind is None else self._narrowed(value, kind)
         array.flags.writeable = False
         return array
@@ -76,7 +80,7 @@ class JaxArrays(Adapter):
     def _bits(self, value: Any) -> Any:
         return self._array(value).view(bfloat16())
 
-    def _narrowed(self, value: Any, kind: Any) -> np.ndarray[Any, Any]:
+    def _narrowed(self, value: Any, kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
         narrow = aligned_empty(np.shape(value), kind)
         np.copyto(narrow, value, casting="unsafe")
         self.copied_bytes += narrow.nbytes
