@@ -3,8 +3,9 @@
 Every batch is known by its number, so that what is read on the device shows whether all
 of it is there, and nothing of another batch. There is one block of pinned memory unless
 told otherwise, so that a block that is used again too early is seen; kernels that take
-long stand before the reading, so that a stream that does not wait is seen as well; and
-tensors are dropped at once, so that memory given away too early is.
+long stand before the copies and before the reading, so that a stream that does not wait
+is seen as well; and tensors are dropped at once, so that memory that is given away too
+early is.
 
 Example:
     python cuda_check.py --steps 10000
@@ -20,6 +21,7 @@ import torch
 
 import millrace as mr
 from millrace.frameworks.device_loader import DeviceLoader
+from millrace.frameworks.torch_device import DeviceTransfer, Sent
 
 ROWS = 256
 WIDTH = 1024
@@ -42,9 +44,28 @@ def delay(device: torch.device, cycles: int) -> None:
         torch.cuda._sleep(cycles)
 
 
+class SlowTransfer(DeviceTransfer):
+    """Copies late, so that whoever does not wait for a copy is wrong."""
+
+    sends = 0
+
+    def send(self, values: list[Any]) -> Sent:
+        """Send behind a kernel that takes long, now and then."""
+        self.sends += 1
+        with self._on_stream():
+            delay(self._device, 500_000 if self.sends % 7 == 0 else 1_000)
+        return super().send(values)
+
+
+class SlowLoader(DeviceLoader):
+    """A loader whose copies come late."""
+
+    transfer = SlowTransfer
+
+
 def check_sums(device: torch.device, steps: int, blocks: int) -> float:
     """Compare what arrives with what was made, on a stream of the caller's own."""
-    loader = DeviceLoader(mr.loader(dataset(steps), seed=0), device, blocks)
+    loader = SlowLoader(mr.loader(dataset(steps), seed=0), device, blocks)
     own = torch.cuda.Stream(device) if device.type == "cuda" else None
     least, most, labels = [], [], []
     start = time.monotonic()

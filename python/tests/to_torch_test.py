@@ -1,6 +1,8 @@
 """Loaders by `to("torch")`, on the CPU, and torch's own DataLoader over a dataset."""
 
 import pickle
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -231,6 +233,28 @@ def test_stats_can_be_asked_at_any_time() -> None:
     for count, _ in enumerate(loader, 1):
         assert loader.stats()["batches"] == count
     assert loader.stats()["rows"] == 500
+
+
+LEFT_AMID_A_PASS = """
+import torch
+import millrace as mr
+from millrace.frameworks.device_loader import DeviceLoader
+
+loader = DeviceLoader(mr.loader(mr.range(10**9).batch(4)), torch.device("cpu"))
+iterator = iter(loader)
+print(next(iterator)["value"].tolist())
+"""
+
+
+def test_a_process_ends_amid_a_pass() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LEFT_AMID_A_PASS],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "[0, 1, 2, 3]\n"), done.stderr
 
 
 # --- In torch's DataLoader ---

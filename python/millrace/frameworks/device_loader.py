@@ -71,6 +71,8 @@ class DeviceLoader(FrameworkLoader):
     waits for it. The state is that of the batches that were taken here.
     """
 
+    transfer = DeviceTransfer  # What sends them, for those who must look on.
+
     def __init__(self, loader: Loader, device: Any, blocks: int = _AHEAD + 1) -> None:
         """Send to a device of torch, with so many blocks of pinned memory."""
         super().__init__(loader, None)
@@ -80,7 +82,7 @@ class DeviceLoader(FrameworkLoader):
 
     def __iter__(self) -> Iterator[Any]:
         """Begin the next pass, or go on from the state that was loaded."""
-        transfer = DeviceTransfer(self._numbered_device(), self._blocks)
+        transfer = self.transfer(self._numbered_device(), self._blocks)
         delivery = _Delivery(self._loader, transfer)
         rows = delivery.begin()
         self._delivery = delivery

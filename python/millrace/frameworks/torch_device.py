@@ -103,9 +103,9 @@ class DeviceTransfer:
         tensors = [tensor for value in values for tensor in _tensors(value)]
         block = self._blocks[self._next]
         self._next = (self._next + 1) % len(self._blocks)
-        block.clear(sum(_padded(tensor.nbytes) for tensor in tensors))
         self.copied_bytes += sum(tensor.nbytes for tensor in tensors)
-        with self._on_stream():
+        with self._on_stream():  # Which makes its device the current one, too.
+            block.clear(sum(_padded(tensor.nbytes) for tensor in tensors))
             moved = [self._moved(block, value) for value in values]
             if self._stream is not None:
                 # Blocking: the thread that waits for it must not spin.
