@@ -14,15 +14,15 @@ Example:
 from __future__ import annotations
 
 import argparse
+import importlib
 import time
 from typing import Any
-
-import torch
 
 import millrace as mr
 from millrace.frameworks.device_loader import DeviceLoader
 from millrace.frameworks.torch_device import DeviceTransfer, Sent
 
+torch: Any = importlib.import_module("torch")  # Types of torch are not everywhere.
 ROWS = 256
 WIDTH = 1024
 
@@ -38,7 +38,7 @@ def dataset(steps: int) -> mr.Dataset:
     return mr.range(steps * ROWS).map(row).batch(ROWS)
 
 
-def delay(device: torch.device, cycles: int) -> None:
+def delay(device: Any, cycles: int) -> None:
     """Keep the current stream busy, so that the host and other streams run ahead."""
     if device.type == "cuda":
         torch.cuda._sleep(cycles)
@@ -63,7 +63,7 @@ class SlowLoader(DeviceLoader):
     transfer = SlowTransfer
 
 
-def check_sums(device: torch.device, steps: int, blocks: int) -> float:
+def check_sums(device: Any, steps: int, blocks: int) -> float:
     """Compare what arrives with what was made, on a stream of the caller's own."""
     loader = SlowLoader(mr.loader(dataset(steps), seed=0), device, blocks)
     own = torch.cuda.Stream(device) if device.type == "cuda" else None
@@ -92,7 +92,7 @@ def check_sums(device: torch.device, steps: int, blocks: int) -> float:
     return seconds
 
 
-def check_state(device: torch.device) -> None:
+def check_state(device: Any) -> None:
     """Go on from a state taken in the middle: no batch twice, none left out."""
     steps = 200
     first = DeviceLoader(mr.loader(dataset(steps), seed=0), device)
@@ -123,7 +123,7 @@ def check_current_device() -> None:
     assert batch["x"].device == torch.device("cuda", last)
 
 
-def check_kinds(device: torch.device) -> None:
+def check_kinds(device: Any) -> None:
     """Send ragged values, bfloat16 and texts."""
     rows = [{"x": [1.0, 2.0], "t": "a"}, {"x": [3.0], "t": "b"}]
     ds = mr.from_rows(rows).ragged_batch(2)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.frameworks
+
 USES = {
     "millrace": """
 import millrace

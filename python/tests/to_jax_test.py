@@ -30,6 +30,8 @@ from framework_batches import (  # noqa: E402
 from millrace.errors import DataError, PipelineError  # noqa: E402
 from millrace.frameworks.jax_arrays import JaxArrays  # noqa: E402
 
+pytestmark = pytest.mark.frameworks
+
 NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32"}
 
 

@@ -1,6 +1,7 @@
 """Loaders by `to("numpy")`, and what is the same for all frameworks."""
 
 import ctypes
+import sys
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,15 @@ def test_state_of_a_resumed_pass_is_right_before_its_first_batch() -> None:
 def test_bytes_that_are_no_state_are_refused() -> None:
     with pytest.raises(PipelineError, match="get_state"):
         mr.loader(mr.range(3)).set_state(b"what is this")
+
+
+@pytest.mark.parametrize("name", ["torch", "jax", "tensorflow"])
+def test_says_which_framework_is_not_there(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, name, None)  # As where it is not installed.
+    with pytest.raises(mr.Error, match=rf'to\("{name}"\) needs {name}'):
+        mr.range(3).to(name)
 
 
 @pytest.mark.parametrize(

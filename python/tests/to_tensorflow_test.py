@@ -19,6 +19,8 @@ from framework_batches import (  # noqa: E402
     lists,
 )
 
+pytestmark = pytest.mark.frameworks
+
 
 def address(tensor: Any) -> int:
     return int(np.asarray(memoryview(tensor)).ctypes.data)

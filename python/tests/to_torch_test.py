@@ -26,6 +26,8 @@ from framework_batches import (  # noqa: E402
 from millrace.errors import DataError, PipelineError  # noqa: E402
 from millrace.frameworks.device_loader import DeviceLoader  # noqa: E402
 
+pytestmark = pytest.mark.frameworks
+
 CPU = torch.device("cpu")
 
 

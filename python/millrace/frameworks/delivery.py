@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from millrace.errors import PipelineError
-from millrace.frameworks.arrays import Adapter, Field
+from millrace.frameworks.arrays import Adapter, Field, imported
 
 if TYPE_CHECKING:
     from millrace.loader import Loader
@@ -22,6 +22,7 @@ def delivered(loader: Loader, name: str, device: Any, pin: bool) -> FrameworkLoa
         raise PipelineError(f"to() knows {', '.join(_NAMES)}, not {name!r}")
     if pin and name != "torch":
         raise PipelineError(f'pin=True is for to("torch"), not for to("{name}")')
+    imported(name)  # Now: it is wanted in any case, and may not be there.
     if name == "torch":
         return _to_torch(loader, device, pin)
     if name == "jax":
