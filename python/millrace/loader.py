@@ -100,7 +100,10 @@ class _Pass:
 
     def _remember(self, iterator: _core.Iterator) -> None:
         """Keep a state now and then: others are one of these and a few rows more."""
-        if self.taken - self._places[-1].taken < _STATES_KEPT:
+        # In a thread of its own nobody waits for it: then each batch has its state, and
+        # going on from one computes nothing again.
+        spacing = 1 if self.is_shared else _STATES_KEPT
+        if self.taken - self._places[-1].taken < spacing:
             return
         self._places.append(_Place(self.taken, iterator.state()))
         while (
@@ -294,7 +297,9 @@ class Loader:
 
     def stats(self) -> dict[str, Any]:
         """Tell how the pass goes, as a flat dict; cheap enough for every step."""
-        run = self._pass
+        return self._stats(self._pass)
+
+    def _stats(self, run: _Pass | None) -> dict[str, Any]:
         if run is None or run.iterator is None:
             return {"epoch": self._epoch, "batches": 0, "rows": 0}
         facts = json.loads(run.iterator.facts())

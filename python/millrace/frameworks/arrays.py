@@ -26,8 +26,10 @@ def imported(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
+        package = name.partition(".")[0]
         raise Error(
-            f'to("{name}") needs {name}, which cannot be imported: {error}'
+            f"{package} is needed here and cannot be imported: {error}; install it, or "
+            'use to("numpy")'
         ) from error
 
 

@@ -14,7 +14,6 @@ from millrace.frameworks.torch_tensors import TorchTensors
 
 if TYPE_CHECKING:
     from millrace.loader import Loader
-    from millrace.rows import RowMaker
 
 _AHEAD = 2
 
@@ -26,33 +25,28 @@ class _Delivery:
         self.tensors = TorchTensors(loader.dataset._pipeline.fields, nest=False)
         self.transfer = transfer
         self._loader = loader
-        self._values: Iterator[Any] = iter(())
         self._using = threading.Lock()  # The pass: one thread at a time.
-        self._stats: dict[str, Any] = {}
         self._asked = True
-        self.taken = 0
-
-    def begin(self) -> RowMaker:
-        rows, self._values = self._loader._begin()
-        run = self._loader._pass
-        assert run is not None
-        run.is_shared = True
-        self._stats = self._loader.stats()
-        self.taken = self._stats["batches"]
-        return rows
+        self.rows, self._values = loader._begin()
+        self._run = loader._pass
+        assert self._run is not None
+        self._run.is_shared = True
+        self._stats = loader._stats(self._run)
+        self.taken = self._run.taken
 
     def take(self) -> Sent:
         with self._using:
             values = next(self._values)
             if self._asked:
-                self._stats, self._asked = self._loader.stats(), False
+                self._stats = self._loader._stats(self._run)
+                self._asked = False
         return self.transfer.send(self.tensors.convert(values))
 
     def stats(self) -> dict[str, Any]:
         """Give them as of now; where the thread waits for a batch, as of the last."""
         if self._using.acquire(blocking=False):
             try:
-                self._stats = self._loader.stats()
+                self._stats = self._loader._stats(self._run)
             finally:
                 self._using.release()
         else:
@@ -83,10 +77,8 @@ class DeviceLoader(FrameworkLoader):
     def __iter__(self) -> Iterator[Any]:
         """Begin the next pass, or go on from the state that was loaded."""
         transfer = self.transfer(self._numbered_device(), self._blocks)
-        delivery = _Delivery(self._loader, transfer)
-        rows = delivery.begin()
-        self._delivery = delivery
-        return self._batches(delivery, rows)
+        self._delivery = _Delivery(self._loader, transfer)
+        return self._batches(self._delivery)
 
     def _numbered_device(self) -> Any:
         torch = imported("torch")
@@ -94,7 +86,7 @@ class DeviceLoader(FrameworkLoader):
             return torch.device("cuda", torch.cuda.current_device())
         return self._device
 
-    def _batches(self, delivery: _Delivery, rows: RowMaker) -> Iterator[Any]:
+    def _batches(self, delivery: _Delivery) -> Iterator[Any]:
         prefetch = Prefetch(delivery.take, _AHEAD, self._loader.close)
         try:
             while True:
@@ -103,7 +95,7 @@ class DeviceLoader(FrameworkLoader):
                 except StopIteration:
                     return
                 delivery.taken += 1
-                yield rows.built(delivery.transfer.receive(sent))
+                yield delivery.rows.built(delivery.transfer.receive(sent))
         finally:
             prefetch.stop()
 
