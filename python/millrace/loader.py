@@ -61,6 +61,7 @@ class _Pass:
         self._left = 0  # Of the block that was given last.
         self._skip = 0  # That the user took before, and the engine gives again.
         self.is_shared = False  # Whether a thread other than the user's takes.
+        self.is_abandoned = False  # A later pass has begun.
         self.copied_bytes = 0
         self.ended = False
 
@@ -81,7 +82,12 @@ class _Pass:
         iterator = self.iterator
         assert iterator is not None
         while True:
-            block = iterator.next()
+            try:
+                block = iterator.next()
+            except CancelledError:
+                if self.is_abandoned:
+                    return
+                raise
             if block is None:
                 self.ended = True
                 return
@@ -94,9 +100,11 @@ class _Pass:
                     self._skip -= 1
                     continue
                 self.taken += 1
+                if self._left == 0:
+                    self._remember(iterator)
                 yield values
-            if self._skip == 0:
-                self._remember(iterator)
+                if self.is_abandoned:
+                    return
 
     def _remember(self, iterator: _core.Iterator) -> None:
         """Keep a state now and then: others are one of these and a few rows more."""
@@ -197,24 +205,12 @@ class Loader:
         else:
             run.open(json.dumps(loaded["state"]), loaded["taken"], loaded["skip"])
         self._pass = run
-        return run.rows, self._values(run)
-
-    def _values(self, run: _Pass) -> Iterator[Any]:
-        rows = run.values()
-        while run is self._pass:
-            try:
-                values = next(rows)
-            except StopIteration:
-                return
-            except CancelledError:
-                if run is not self._pass:
-                    return  # A later pass has begun.
-                raise
-            yield values
+        return run.rows, run.values()
 
     def _abandon(self) -> None:
-        run, self._pass = self._pass, None  # First: another thread may be in the pass.
+        run, self._pass = self._pass, None
         if run is not None and run.iterator is not None:
+            run.is_abandoned = True  # First: another thread may be in the pass.
             run.iterator.cancel()
 
     def __len__(self) -> int:
