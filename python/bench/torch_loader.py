@@ -53,8 +53,9 @@ def total_pss(pid: int) -> int:
 
 def make_loader(name: str, method: str, workers: int, dataset: Rows) -> Any:
     """The loader to measure."""
-    import millrace.torch
     import torch.utils.data
+
+    import millrace.torch
 
     kinds: dict[str, Any] = {
         "millrace": millrace.torch.DataLoader,

@@ -24,6 +24,7 @@ from millrace.functions import Marking, PythonFunction, function_name
 from millrace.tracing import trace
 
 if TYPE_CHECKING:
+    from millrace.distributed import DistributedLoader
     from millrace.frameworks.delivery import FrameworkLoader
     from millrace.frameworks.torch_iterable import TorchIterable
     from millrace.loader import Loader
@@ -302,6 +303,56 @@ class Dataset(Operators):
         from millrace.frameworks.torch_iterable import TorchIterable
 
         return TorchIterable(self, seed)
+
+    def distribute(
+        self,
+        service: None = None,
+        *,
+        consumer: int | None = None,
+        consumers: int | None = None,
+        remainder: str | None = None,
+        members: int = 1,
+        global_batch: bool = False,
+        seed: int | None = None,
+    ) -> DistributedLoader:
+        """Give this rank's batches of the same stream that all ranks read.
+
+        Round after round, each consumer gets one batch, in the logical order of all
+        rows: no row is read twice, and a state goes on with another number of ranks.
+
+        Args:
+            service: None: in this process.
+            consumer: Which rank this is; by default as torch.distributed, the launcher
+                (RANK, SLURM_PROCID) or JAX says. So too consumers, how many there are.
+            consumers: How many ranks there are.
+            remainder: How several consumers of finite data end together: "drop" leaves
+                out rows that do not fill a round, "pad" fills the last round up and
+                adds a column `valid`, "keep" gives all rows.
+            members: Ranks of one tensor- or pipeline-parallel group; all of these get
+                the same batches.
+            global_batch: `.batch(n)` is the batch of all consumers together.
+            seed: Of all that is random; by default from the launcher's id of the run.
+
+        Example:
+            >>> import millrace as mr
+            >>> ds = mr.range(10).batch(2)
+            >>> loader = ds.distribute(consumer=1, consumers=2, remainder="keep", seed=0)
+            >>> [batch["value"].tolist() for batch in loader]
+            [[2, 3], [6, 7]]
+        """
+        from millrace.distributed import distribute
+
+        if service is not None:
+            raise PipelineError("only distribute(None) is known: in this process")
+        return distribute(
+            self,
+            consumer=consumer,
+            consumers=consumers,
+            remainder=remainder,
+            members=members,
+            global_batch=global_batch,
+            seed=seed,
+        )
 
     def __repr__(self) -> str:
         """Show the pipeline as the text form has it, and its fields."""

@@ -65,13 +65,20 @@ class _Pass:
         self.copied_bytes = 0
         self.ended = False
 
-    def open(self, state: str | None = None, taken: int = 0, skip: int = 0) -> None:
+    def open(
+        self,
+        state: str | None = None,
+        taken: int = 0,
+        skip: int = 0,
+        cut_as: str | None = None,
+    ) -> None:
         self.iterator = engine().open(
             self._dataset._pipeline,
             seed=self._seed,
             epoch=self._epoch,
             any_order=self._any_order,
             state=state,
+            cut_as=cut_as,
         )
         self.taken = taken
         self._skip = skip

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 import torch
-from millrace.torch import DataLoader
 from torch.utils.data import Dataset, DistributedSampler
+
+from millrace.torch import DataLoader
 
 RANKS = 2
 ROWS = 40

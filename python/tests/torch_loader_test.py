@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import torch
 import torch.utils.data
-from millrace.torch import DataLoader
 from torch.utils.data import (
     Dataset,
     DistributedSampler,
@@ -22,6 +21,8 @@ from torch.utils.data import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
+
+from millrace.torch import DataLoader
 
 Pair = namedtuple("Pair", "left right")
 

@@ -18,8 +18,9 @@ import numpy as np
 import pytest
 import torch
 import torch.utils.data
-from millrace.torch import DataLoader
 from torch.utils.data import Dataset, IterableDataset
+
+from millrace.torch import DataLoader
 
 METHODS = ["fork", "spawn", "forkserver"]
 EXIT_SECONDS = 30.0

@@ -1,0 +1,300 @@
+"""One pipeline for several ranks, without a service.
+
+Every rank computes the same logical order of rows and takes its own batches of it: round
+r has one batch for each. What is done row by row before the last batch is done for a
+rank's own rows alone. Where a rank stands is a number of rows of that order, the same for
+all, so a state goes on with any number of ranks and any batch size.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from millrace import _core
+from millrace.errors import PipelineError
+from millrace.loader import Loader, _Pass
+from millrace.rows import RowMaker
+
+if TYPE_CHECKING:
+    from millrace.dataset import Dataset
+
+_VERSION = 1
+_REMAINDERS = ("drop", "pad", "keep")
+_RUN_IDS = ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "MILLRACE_RUN")
+_RANKS = (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"))
+
+
+def ranks() -> tuple[int, int]:
+    """Tell which rank this process is, and of how many.
+
+    As torch.distributed says where it was initialised, else the launcher's variables
+    (torchrun, Slurm), else JAX where it runs in several processes; else alone.
+    """
+    torch = sys.modules.get("torch.distributed")
+    if torch is not None and torch.is_available() and torch.is_initialized():
+        return torch.get_rank(), torch.get_world_size()
+    for rank, size in _RANKS:
+        if os.environ.get(size, "").isdigit() and os.environ.get(rank, "").isdigit():
+            return int(os.environ[rank]), int(os.environ[size])
+    jax = sys.modules.get("jax")
+    if jax is not None and jax.process_count() > 1:
+        return jax.process_index(), jax.process_count()
+    return 0, 1
+
+
+def _shared_seed(consumers: int) -> int:
+    """Give a seed that all ranks agree on: the launcher's run has an id."""
+    for name in _RUN_IDS:
+        value = os.environ.get(name, "none")
+        if value not in ("none", ""):
+            return zlib.crc32(value.encode())
+    if consumers == 1:
+        return int.from_bytes(os.urandom(7), "big")
+    raise PipelineError(
+        f"{consumers} consumers must draw the same random numbers, and the launcher has "
+        "given no id of the run: set seed="
+    )
+
+
+class DistributedLoader(Loader):
+    """A loader of one rank's batches; see `Dataset.distribute`."""
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        *,
+        consumer: int,
+        consumers: int,
+        remainder: str | None,
+        batch: int,
+        seed: int | None,
+    ) -> None:
+        """Make a loader; nothing runs before `iter`."""
+        super().__init__(
+            dataset, seed=_shared_seed(consumers) if seed is None else seed
+        )
+        if not 0 <= consumer < consumers:
+            raise PipelineError(f"there is no consumer {consumer} of {consumers}")
+        self.consumer = consumer
+        self.consumers = consumers
+        self._given_batch = batch
+        self._first = 0  # Rows of all consumers that were taken before this pass began.
+        self._cut: dict[str, Any] | None = None  # How its lanes are cut.
+        pipeline, self._batch, self._total, self._shared = self._dealt(0)
+        self._remainder = self._checked(remainder)
+        self._batches = pipeline.batches
+        if self._remainder == "pad":
+            self._check_padding()
+
+    def _dealt(self, skipped: int) -> tuple[_core.Pipeline, int, int | None, str]:
+        return _core.distribute(
+            self.dataset._pipeline,
+            self.consumers,
+            self.consumer,
+            self._given_batch,
+            skipped,
+            getattr(self, "_remainder", "keep") == "drop",
+        )
+
+    def _checked(self, remainder: str | None) -> str:
+        if remainder is None and (self.consumers == 1 or self._total == -1):
+            return "keep"
+        if remainder not in _REMAINDERS:
+            raise PipelineError(
+                f"{self.consumers} consumers of finite data must say how they end "
+                'together: remainder="drop" leaves out the rows that do not fill a '
+                'round, "pad" fills the last round up and marks rows in a column '
+                '`valid`, "keep" gives all rows, so that some consumers get fewer'
+            )
+        return remainder
+
+    def _check_padding(self) -> None:
+        if self._total is None:
+            raise PipelineError(
+                'remainder="pad" needs to know how many rows there are: filters, and '
+                "files without an index (millrace data index), do not tell"
+            )
+        if not self._batches or self.dataset._structure is not None:
+            raise PipelineError(
+                'remainder="pad" adds a column `valid` to batches that are dicts: put a '
+                "batch at the end, and give dicts"
+            )
+
+    # --- Iterating ---
+
+    def _begin(self) -> tuple[RowMaker, Iterator[Any]]:
+        from millrace.dataset import Dataset
+
+        loaded, self._loaded = self._loaded, None
+        if self._pass is not None:
+            self._abandon()
+            if loaded is None:
+                self._epoch += 1
+        self._first = 0 if loaded is None else loaded["rows"]
+        self._cut = None if loaded is None else loaded["cut"]
+        dealt = Dataset(self._dealt(self._first)[0], self.dataset._structure)
+        run = _Pass(dealt, self.seed, self._epoch, "logical")
+        run.open(cut_as=None if self._cut is None else json.dumps(self._cut))
+        assert run.iterator is not None
+        self._cut = _cut_of(json.loads(run.iterator.state()), self._cut)
+        self._pass = run
+        if self._remainder != "pad":
+            return run.rows, run.values()
+        fields = [*dealt._pipeline.fields, ("valid", "bool", [-1])]
+        return RowMaker(fields, None), self._padded(run, fields)
+
+    def _rounds(self, first: int) -> int:
+        assert self._total is not None
+        return -(-(self._total - first) // (self._batch * self.consumers))
+
+    def _padded(self, run: _Pass, fields: list[Any]) -> Iterator[Any]:
+        last: list[Any] | None = None
+        given = 0
+        for values in run.values():
+            last = list(values)
+            given += 1
+            yield _filled(last, self._batch, fields)
+        for _ in range(given, self._rounds(self._first)):
+            last = last or self._example()
+            run.taken += 1
+            yield _filled([column[:0] for column in last], self._batch, fields, last)
+
+    def _example(self) -> list[Any]:
+        """Give some batch, for a consumer that has none of its own."""
+        other = DistributedLoader(
+            self.dataset,
+            consumer=0,
+            consumers=self.consumers,
+            remainder="keep",
+            batch=self._given_batch,
+            seed=self.seed,
+        )
+        _, values = other._begin()
+        return list(next(values))
+
+    def __len__(self) -> int:
+        """Count this consumer's batches; TypeError where that is not known."""
+        if self._total is None or self._total < 0:
+            return len(self.dataset)  # Says why there is none.
+        if self._remainder == "pad":
+            return self._rounds(0)
+        rows = self._dealt(0)[0].rows
+        assert rows is not None
+        return rows
+
+    # --- State ---
+
+    def state_dict(self, batches: int | None = None) -> dict[str, Any]:
+        """Give the state: the same for all ranks that took as many batches.
+
+        Args:
+            batches: As of so many taken batches since `iter`; by default as of now.
+        """
+        if self._loaded is not None:
+            return dict(self._loaded)
+        run = self._pass
+        taken = 0 if run is None else run.taken if batches is None else batches
+        state: dict[str, Any] = {"version": _VERSION, "kind": "rows", "seed": self.seed}
+        if run is None or (run.ended and taken >= run.taken):
+            next_epoch = self._epoch + (run is not None)
+            return {**state, "epoch": next_epoch, "rows": 0, "cut": None}
+        rows = self._first + taken * self._batch * self.consumers
+        return {**state, "epoch": self._epoch, "rows": rows, "cut": self._cut}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Have the next `iter` go on from a state, of any rank."""
+        if state.get("version") != _VERSION or state.get("kind") != "rows":
+            raise PipelineError(
+                "this is no state of a distributed loader, or of another version"
+            )
+        self._abandon()
+        self.seed = state["seed"]
+        self._epoch = state["epoch"]
+        self._loaded = dict(state) if state["rows"] > 0 else None
+
+    def explain(self) -> str:
+        """Say what this rank runs for itself, and what all ranks run."""
+        return (
+            f"consumer {self.consumer} of {self.consumers}, batches of {self._batch}\n"
+            f"run by every consumer, for all rows:\n{self._shared}"
+            f"the rest each for its own rows:\n{self._dealt(0)[0].explain()}"
+        )
+
+
+def _cut_of(state: dict[str, Any], loaded: dict[str, Any] | None) -> dict[str, Any]:
+    """Keep what says how lanes are cut; check that the data is that of a loaded state."""
+    known = loaded or {**state, "row_fingerprint": "0" * 64}
+    if known["manifest_hash"] != state["manifest_hash"]:
+        raise PipelineError(
+            "the state is of other data: files were added, removed or changed since"
+        )
+    names = ("version", "row_fingerprint", "manifest_hash", "cuts")
+    return {name: known[name] for name in names}
+
+
+def _filled(
+    values: list[Any], size: int, fields: list[Any], like: list[Any] | None = None
+) -> list[Any]:
+    """Fill a batch up to a size; mark the rows that are real."""
+    count = len(values[0])
+    columns = [
+        _filled_column(column, size - count, name)
+        for column, (name, _, _) in zip(values, fields, strict=False)
+    ]
+    return [*columns, np.arange(size) < count]
+
+
+def _filled_column(column: Any, missing: int, name: str) -> Any:
+    if isinstance(column, np.ndarray):
+        widths = [(0, missing)] + [(0, 0)] * (column.ndim - 1)
+        return np.pad(column, widths) if missing else column
+    if isinstance(column, list):
+        empty: Any = b"" if column and isinstance(column[0], bytes) else ""
+        return column + [empty] * missing
+    raise PipelineError(
+        f'field {name} is ragged: remainder="pad" fills arrays and texts only'
+    )
+
+
+def distribute(
+    dataset: Dataset,
+    *,
+    consumer: int | None = None,
+    consumers: int | None = None,
+    remainder: str | None = None,
+    members: int = 1,
+    global_batch: bool = False,
+    seed: int | None = None,
+) -> DistributedLoader:
+    """Make the loader of this rank; `Dataset.distribute` has the words."""
+    rank, size = ranks()
+    if (consumer is None) != (consumers is None):
+        raise PipelineError("give consumer and consumers both, or neither")
+    if consumer is None or consumers is None:
+        if members < 1 or size % members != 0:
+            raise PipelineError(f"{size} ranks are no groups of {members} members")
+        consumer, consumers = rank // members, size // members
+    batch = 0
+    if global_batch:
+        whole = _core.distribute(dataset._pipeline, 1, 0, 0, 0, False)[1]
+        if whole % consumers != 0:
+            raise PipelineError(
+                f"a global batch of {whole} rows cannot be dealt to {consumers} "
+                "consumers evenly"
+            )
+        batch = whole // consumers
+    return DistributedLoader(
+        dataset,
+        consumer=consumer,
+        consumers=consumers,
+        remainder=remainder,
+        batch=batch,
+        seed=seed,
+    )

@@ -1,0 +1,17 @@
+"""Tests of a framework are looked at only where that is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+
+_NEEDS = {
+    "torch_*_test.py": "torch",
+    "to_torch_test.py": "torch",
+    "to_jax_test.py": "jax",
+    "to_tensorflow_test.py": "tensorflow",
+}
+collect_ignore_glob = [
+    pattern
+    for pattern, module in _NEEDS.items()
+    if importlib.util.find_spec(module) is None
+]
