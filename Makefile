@@ -104,7 +104,8 @@ golden: configure-dev  ## Rewrite the golden files from what the code says now
 	$(call say,Rewriting the golden files: review the difference like code)
 	@cmake --build --preset dev $(ninja)
 	@MILLRACE_UPDATE_GOLDEN=1 $(call ctest,dev)
-	@git status --short millrace
+	@PYTHONPATH=build/dev/python $(PYTHON) tools/python_faces.py
+	@git status --short millrace python
 
 clean:  ## Remove the build tree (the Python environment stays)
 	rm -rf build

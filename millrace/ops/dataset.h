@@ -373,6 +373,11 @@ struct ShardOptions {
   int64_t shards = {};
   // Which of them; the first is 0. Must be given.
   int64_t index = {};
+  // Rows that go to one shard before the next's turn.
+  int64_t run = 1;
+  // Leave out the last rows where they are not enough for all shards; the pass is then
+  // one lane.
+  bool whole_rounds = false;
 };
 
 struct ShuffleOptions {
@@ -649,11 +654,13 @@ class Dataset : public ops::DatasetBase {
       {{"fields", ops::ToValue(options.fields)}}));
   }
 
-  // Gives every n-th row of the pass.
+  // Gives every n-th row of the pass, or run of rows.
   Dataset Shard(const ShardOptions& options) const {
     return Dataset(Then("shard",
       {{"shards", ops::ToValue(options.shards)},
-       {"index", ops::ToValue(options.index)}}));
+       {"index", ops::ToValue(options.index)},
+       {"run", ops::ToValue(options.run)},
+       {"whole_rounds", ops::ToValue(options.whole_rounds)}}));
   }
 
   // Puts rows in random order: the chunks of the whole data are permuted, and rows are

@@ -476,14 +476,29 @@ class Operators(ABC):
         arguments: dict[str, Any] = {"fields": text_list(fields)}
         return self._then("select", arguments, [])
 
-    def shard(self, shards: int, index: int) -> Dataset:
-        """Gives every n-th row of the pass.
+    def shard(
+        self,
+        shards: int,
+        index: int,
+        *,
+        run: int = 1,
+        whole_rounds: bool = False,
+    ) -> Dataset:
+        """Gives every n-th row of the pass, or run of rows.
 
         Args:
             shards: How many shards there are.
             index: Which of them; the first is 0.
+            run: Rows that go to one shard before the next's turn.
+            whole_rounds: Leave out the last rows where they are not enough for all
+                shards; the pass is then one lane.
         """
-        arguments: dict[str, Any] = {"shards": shards, "index": index}
+        arguments: dict[str, Any] = {
+            "shards": shards,
+            "index": index,
+            "run": run,
+            "whole_rounds": whole_rounds,
+        }
         return self._then("shard", arguments, [])
 
     def shuffle(self, window: int, *, seed: int | None = None) -> Dataset:

@@ -336,8 +336,8 @@ class Dataset(Operators):
         Example:
             >>> import millrace as mr
             >>> ds = mr.range(10).batch(2)
-            >>> loader = ds.distribute(consumer=1, consumers=2, remainder="keep", seed=0)
-            >>> [batch["value"].tolist() for batch in loader]
+            >>> rank = ds.distribute(consumer=1, consumers=2, remainder="keep", seed=0)
+            >>> [batch["value"].tolist() for batch in rank]
             [[2, 3], [6, 7]]
         """
         from millrace.distributed import distribute

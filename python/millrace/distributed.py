@@ -1,9 +1,9 @@
 """One pipeline for several ranks, without a service.
 
-Every rank computes the same logical order of rows and takes its own batches of it: round
-r has one batch for each. What is done row by row before the last batch is done for a
-rank's own rows alone. Where a rank stands is a number of rows of that order, the same for
-all, so a state goes on with any number of ranks and any batch size.
+Every rank computes the same logical order of rows and takes its own batches of it:
+round r has one batch for each. What is done row by row before the last batch is done
+for a rank's own rows alone. Where a rank stands is a number of rows of that order, the
+same for all, so a state goes on with any number of ranks and any batch size.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def _shared_seed(consumers: int) -> int:
     if consumers == 1:
         return int.from_bytes(os.urandom(7), "big")
     raise PipelineError(
-        f"{consumers} consumers must draw the same random numbers, and the launcher has "
-        "given no id of the run: set seed="
+        f"{consumers} consumers must draw the same random numbers, and the launcher "
+        "has given no id of the run: set seed="
     )
 
 
@@ -123,8 +123,8 @@ class DistributedLoader(Loader):
             )
         if not self._batches or self.dataset._structure is not None:
             raise PipelineError(
-                'remainder="pad" adds a column `valid` to batches that are dicts: put a '
-                "batch at the end, and give dicts"
+                'remainder="pad" adds a column `valid` to batches that are dicts: put '
+                "a batch at the end, and give dicts"
             )
 
     # --- Iterating ---
@@ -229,7 +229,7 @@ class DistributedLoader(Loader):
 
 
 def _cut_of(state: dict[str, Any], loaded: dict[str, Any] | None) -> dict[str, Any]:
-    """Keep what says how lanes are cut; check that the data is that of a loaded state."""
+    """Keep what says how lanes are cut; check that the data is a loaded state's."""
     known = loaded or {**state, "row_fingerprint": "0" * 64}
     if known["manifest_hash"] != state["manifest_hash"]:
         raise PipelineError(

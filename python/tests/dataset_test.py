@@ -115,6 +115,18 @@ def test_ragged_values_and_texts() -> None:
     assert next(iter(rows.padded_batch(2)))["x"].tolist() == [[1, 2], [3, 0]]
 
 
+def test_ragged_along_two_axes() -> None:
+    images = [np.arange(h * w).reshape(h, w) for h, w in ((2, 3), (1, 2), (2, 2))]
+    batch = next(iter(mr.from_rows([{"x": x} for x in images]).ragged_batch(3)))
+    assert batch["x"].values.tolist() == [*range(6), 0, 1, *range(4)]
+    assert [np.asarray(axis).tolist() for axis in batch["x"].axes] == [
+        3, [0, 2, 3, 5], [0, 3, 6, 8, 10, 12],
+    ]  # fmt: skip
+    words = [[["a", "b"], ["c", "d"]], [["e"]]]
+    rows = mr.from_rows([{"w": np.array(w)} for w in words])
+    assert next(iter(rows.ragged_batch(2)))["w"].values == ["a", "b", "c", "d", "e"]
+
+
 def test_bfloat16_and_half_floats() -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
     rows = mr.range(4).map(lambda r: {"h": r["value"].astype("float16"),

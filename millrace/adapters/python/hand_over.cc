@@ -1,7 +1,10 @@
 #include "millrace/adapters/python/hand_over.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -126,10 +129,13 @@ class HandingOver {
   // One row whose parts differ in size: its values one after another, and offsets.
   absl::StatusOr<FieldValue> GiveRagged(core::Column row) {
     Ragged ragged;
-    while (row.HasLeadingAxis()) {
-      ragged.axes.push_back(TRY(AxisOf(row)));
+    while (!row.levels().empty() && row.HasLeadingAxis()) {
+      std::vector<int64_t> sizes;
+      for (int64_t i = 0; i < row.rows(); ++i) sizes.push_back(row.LeadingSize(i));
+      ragged.axes.push_back(TRY(AxisOf(sizes)));
       row = row.Unstack();
     }
+    if (row.HoldsTensors()) return GiveTensors(row, std::move(ragged));
     const core::Tensor values = TRY(Flat(row));
     if (core::IsVariable(values.dtype())) {
       ragged.values = GiveTexts(values);
@@ -140,20 +146,68 @@ class HandingOver {
     return FieldValue(std::move(ragged));
   }
 
-  absl::StatusOr<std::variant<int64_t, Array>> AxisOf(const core::Column& column) {
-    const int64_t rows = column.rows();
-    core::Buffer ends = TRY(core::HeapPool().AllocateFor<int64_t>(rows + 1));
+  // The same where parts are tensors: their axes are those of the innermost parts.
+  absl::StatusOr<FieldValue> GiveTensors(const core::Column& column, Ragged ragged) {
+    std::vector<core::Tensor> tensors;
+    for (int64_t i = 0; i < column.rows(); ++i) tensors.push_back(TRY(column.Row(i)));
+    const int rank = tensors.empty() ? 0 : tensors[0].shape().rank();
+    for (int axis = 0; axis < rank; ++axis) {
+      std::vector<int64_t> sizes;
+      for (const core::Tensor& tensor : tensors) {
+        int64_t parts = 1;
+        for (int outer = 0; outer < axis; ++outer) parts *= tensor.shape()[outer];
+        sizes.insert(sizes.end(), parts, tensor.shape()[axis]);
+      }
+      ragged.axes.push_back(TRY(AxisOf(sizes)));
+    }
+    ragged.values = TRY(Joined(column.dtype(), tensors));
+    return FieldValue(std::move(ragged));
+  }
+
+  absl::StatusOr<std::variant<Array, Texts>> Joined(
+      core::DType dtype, const std::vector<core::Tensor>& tensors) {
+    if (core::IsVariable(dtype)) {
+      const auto owner = std::make_shared<const std::vector<core::Tensor>>(tensors);
+      Texts texts = {.is_string = dtype == core::DType::kString, .owner = owner};
+      for (const core::Tensor& tensor : *owner) {
+        for (int64_t i = 0; i < tensor.count(); ++i) {
+          texts.texts.push_back(tensor.TextAt(i));
+        }
+      }
+      texts.shape = {std::ssize(texts.texts)};
+      return texts;
+    }
+    int64_t bytes = 0;
+    for (const core::Tensor& tensor : tensors) bytes += tensor.values().size();
+    core::Buffer all = TRY(core::HeapPool().Allocate(bytes));
+    std::byte* to = all.mutable_data();
+    for (const core::Tensor& tensor : tensors) {
+      if (tensor.values().size() == 0) continue;
+      std::memcpy(to, tensor.values().data(), tensor.values().size());
+      to += tensor.values().size();
+    }
+    copied_bytes_ += bytes;
+    const auto owner = std::make_shared<core::Buffer>(std::move(all));
+    return Array{.dtype = std::string(core::Name(dtype)),
+                 .shape = {bytes / core::SizeOf(dtype)},
+                 .data = owner->mutable_data(),
+                 .owner = owner};
+  }
+
+  // Parts of these sizes along an axis: the one size, or offsets.
+  static absl::StatusOr<std::variant<int64_t, Array>> AxisOf(
+      const std::vector<int64_t>& sizes) {
+    const bool differ =
+        std::ranges::any_of(sizes, [&](int64_t size) { return size != sizes[0]; });
+    if (!sizes.empty() && !differ) return std::variant<int64_t, Array>(sizes[0]);
+    core::Buffer ends =
+        TRY(core::HeapPool().AllocateFor<int64_t>(std::ssize(sizes) + 1));
     const absl::Span<int64_t> places = ends.MutableAs<int64_t>();
     places[0] = 0;
-    bool same = rows > 0;
-    for (int64_t i = 0; i < rows; ++i) {
-      places[i + 1] = places[i] + column.LeadingSize(i);
-      same = same && column.LeadingSize(i) == column.LeadingSize(0);
-    }
-    if (same) return std::variant<int64_t, Array>(column.LeadingSize(0));
+    for (size_t i = 0; i < sizes.size(); ++i) places[i + 1] = places[i] + sizes[i];
     const auto owner = std::make_shared<core::Buffer>(std::move(ends));
     return Array{.dtype = "int64",
-                 .shape = {rows + 1},
+                 .shape = {std::ssize(places)},
                  .data = owner->mutable_data(),
                  .owner = owner};
   }

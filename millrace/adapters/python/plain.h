@@ -50,7 +50,7 @@ struct Array {
 // Texts in row-major order.
 struct Texts {
   bool is_string = true;  // Else bytes.
-  std::vector<int64_t> shape;
+  std::vector<int64_t> shape = {};
   std::vector<std::string_view> texts = {};
   std::shared_ptr<const void> owner = {};
 };
@@ -75,7 +75,7 @@ struct ByteString {
 
 struct TextList {
   bool is_string = true;
-  std::vector<int64_t> shape;
+  std::vector<int64_t> shape = {};
   std::vector<std::string> texts = {};
 };
 
