@@ -152,18 +152,29 @@ python::Array ToArray(nb::handle object) {
   return converted;
 }
 
-python::TextList ToTextList(const nb::list& list) {
-  python::TextList texts = {.shape = {static_cast<int64_t>(nb::len(list))}};
-  for (const nb::handle item : list) {
-    if (nb::isinstance<nb::str>(item)) {
-      texts.texts.push_back(nb::cast<std::string>(item));
-    } else if (nb::isinstance<nb::bytes>(item)) {
-      texts.is_string = false;
-      texts.texts.push_back(BytesOf(item));
-    } else {
-      throw nb::type_error("a list must be of texts: make others NumPy arrays");
+// Appends the texts of lists in lists, all of one shape.
+void AppendTexts(nb::handle item, size_t axis, python::TextList& texts) {
+  if (nb::isinstance<nb::str>(item)) {
+    texts.texts.push_back(nb::cast<std::string>(item));
+  } else if (nb::isinstance<nb::bytes>(item)) {
+    texts.is_string = false;
+    texts.texts.push_back(BytesOf(item));
+  } else if (nb::isinstance<nb::list>(item)) {
+    const auto list = nb::borrow<nb::list>(item);
+    const auto size = static_cast<int64_t>(nb::len(list));
+    if (axis == texts.shape.size()) texts.shape.push_back(size);
+    if (axis > texts.shape.size() || texts.shape[axis] != size) {
+      throw nb::type_error("lists of texts must all have the same length");
     }
+    for (const nb::handle inner : list) AppendTexts(inner, axis + 1, texts);
+  } else {
+    throw nb::type_error("a list must be of texts: make others NumPy arrays");
   }
+}
+
+python::TextList ToTextList(const nb::list& list) {
+  python::TextList texts;
+  AppendTexts(list, 0, texts);
   return texts;
 }
 

@@ -212,7 +212,8 @@ class _BatchPickler(pickle.Pickler):
             plain = obj.as_subclass(torch.Tensor)
             return _rebuild_subclass, (plain, type(obj), obj.__dict__)
         # Torch's own way between processes needs the sender alive when it is read.
-        return obj.__reduce_ex__(pickle.HIGHEST_PROTOCOL)  # type: ignore[no-untyped-call]
+        latest = pickle.HIGHEST_PROTOCOL
+        return obj.__reduce_ex__(latest)  # type: ignore[no-untyped-call]
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:

@@ -321,7 +321,8 @@ class _JobPickler(ForkingPickler):
 
         def reduce(tensor: torch.Tensor) -> Any:
             if tensor.device.type == "cpu" and tensor.nbytes < _SHARED_TENSOR_BYTES:
-                return tensor.__reduce_ex__(pickle.HIGHEST_PROTOCOL)  # type: ignore[no-untyped-call]
+                latest = pickle.HIGHEST_PROTOCOL
+                return tensor.__reduce_ex__(latest)  # type: ignore[no-untyped-call]
             return share(tensor)
 
         self.dispatch_table[torch.Tensor] = reduce
