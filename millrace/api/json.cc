@@ -1,5 +1,6 @@
 #include "millrace/api/json.h"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 

@@ -1,13 +1,11 @@
 #include "millrace/adapters/python/convert.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <variant>
 #include <vector>
 

@@ -2,9 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"

@@ -1,6 +1,5 @@
 #include "millrace/adapters/python/eager.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/adapters/python/convert.h"
+#include "millrace/adapters/python/engine.h"
 #include "millrace/adapters/python/hand_over.h"
 #include "millrace/adapters/python/plain.h"
 #include "millrace/base/status.h"
@@ -49,6 +49,7 @@ FieldValue Evaluate(const std::string& kernel, const std::vector<Plain>& operand
                     const NamedArguments& arguments, const std::optional<Draw>& draw) {
   ir::ExpressionBuilder builder(Catalog(), core::Spec(), 0);
   std::vector<ir::TermId> terms;
+  terms.reserve(operands.size());
   for (const Plain& operand : operands) {
     terms.push_back(
         Checked(builder.Literal(Checked(ToTensor(operand)), IsWeak(operand))));

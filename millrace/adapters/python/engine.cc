@@ -76,7 +76,8 @@ Iterator::Iterator(std::shared_ptr<exec::Engine> engine,
 
 Iterator::~Iterator() {
   // Nor can it wait for them.
-  if (getpid() != process_) static_cast<void>(inner_.release());
+  if (getpid() != process_)
+    static_cast<void>(inner_.release());  // NOLINT(bugprone-unused-return-value)
 }
 
 std::optional<Rows> Iterator::Next() {

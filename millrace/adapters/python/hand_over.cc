@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
@@ -71,6 +70,7 @@ class HandingOver {
       return TRY(GiveNumbers(dtype, std::move(shape), std::move(values)));
     }
     std::vector<FieldValue> values;
+    values.reserve(column.rows());
     for (int64_t row = 0; row < column.rows(); ++row) {
       values.push_back(TRY(ConvertRow(column, row)));
     }
@@ -131,6 +131,7 @@ class HandingOver {
     Ragged ragged;
     while (!row.levels().empty() && row.HasLeadingAxis()) {
       std::vector<int64_t> sizes;
+      sizes.reserve(row.rows());
       for (int64_t i = 0; i < row.rows(); ++i) sizes.push_back(row.LeadingSize(i));
       ragged.axes.push_back(TRY(AxisOf(sizes)));
       row = row.Unstack();
@@ -149,6 +150,7 @@ class HandingOver {
   // The same where parts are tensors: their axes are those of the innermost parts.
   absl::StatusOr<FieldValue> GiveTensors(const core::Column& column, Ragged ragged) {
     std::vector<core::Tensor> tensors;
+    tensors.reserve(column.rows());
     for (int64_t i = 0; i < column.rows(); ++i) tensors.push_back(TRY(column.Row(i)));
     const int rank = tensors.empty() ? 0 : tensors[0].shape().rank();
     for (int axis = 0; axis < rank; ++axis) {

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -43,9 +42,9 @@ class MapPython final : public ops::Operator {
     int64_t done = 0;
     while (done < block.rows()) {
       const core::Block rest = block.Slice(done, block.rows() - done);
-      FunctionResult result = TRY(Runners().Call(CallOf(), rest, lane_.pool));
+      const FunctionResult result = TRY(Runners().Call(CallOf(), rest, lane_.pool));
       const int64_t rows = result.rows.rows();
-      if (rows > 0) TRY(Give(rest.Slice(0, rows), std::move(result.rows), out));
+      if (rows > 0) TRY(Give(rest.Slice(0, rows), result.rows, out));
       done += rows;
       if (result.error.ok()) continue;
       TRY(lane_.bad_rows.LeaveOut(ops::BadRowOf(block.Slice(done, 1), result.error)));
@@ -66,7 +65,7 @@ class MapPython final : public ops::Operator {
             .cancelled = lane_.cancelled};
   }
 
-  absl::Status Give(const core::Block& from, core::Block made,
+  absl::Status Give(const core::Block& from, const core::Block& made,
                     ops::Emitter& out) const {
     TRY(core::CheckAdmits(spec_, made));
     return out.Emit(from.has_ids() ? made.WithIds(*from.ids()) : made);

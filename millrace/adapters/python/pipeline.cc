@@ -1,6 +1,5 @@
 #include "millrace/adapters/python/pipeline.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -88,6 +87,7 @@ PackedRows PackRows(
   given.reserve(rows.size());
   for (const auto& row : rows) {
     ops::GivenRow& fields = given.emplace_back();
+    fields.reserve(row.size());
     for (const auto& [name, value] : row) {
       fields.emplace_back(name, Checked(ToTensor(value)));
     }
@@ -95,6 +95,7 @@ PackedRows PackRows(
   const ops::PackedRows packed = Checked(ops::PackRows(given));
   const auto wrapped = [](const std::vector<ir::Attachment>& attachments) {
     std::vector<Attachment> wraps;
+    wraps.reserve(attachments.size());
     for (const ir::Attachment& attachment : attachments) {
       wraps.emplace_back(std::make_shared<const ir::Attachment>(attachment));
     }
@@ -211,6 +212,7 @@ int64_t Tracer::Literal(const Plain& value, bool weak) {
 int64_t Tracer::Call(const std::string& kernel, const std::vector<int64_t>& operands,
                      const NamedArguments& arguments) {
   std::vector<ir::TermId> terms;
+  terms.reserve(operands.size());
   for (const int64_t operand : operands) terms.push_back(ir::TermId(operand));
   return static_cast<int64_t>(
       Checked(state_->builder.Call(kernel, std::move(terms), ToArguments(arguments))));

@@ -13,7 +13,6 @@
 #include "millrace/adapters/python/runner_process.h"
 #include "millrace/base/mutex.h"
 #include "millrace/base/status.h"
-#include "millrace/base/text.h"
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
 
@@ -86,6 +85,7 @@ void RunnerPool::Clear() {
 std::vector<int> RunnerPool::Pids() const {
   const base::MutexLock lock(&mutex_);
   std::vector<int> pids;
+  pids.reserve(free_.size());
   for (const auto& process : free_) pids.push_back(process->pid());
   return pids;
 }

@@ -1,8 +1,6 @@
 #include "millrace/adapters/python/runner_process.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -13,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -22,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -61,6 +61,7 @@ absl::Status Failed(const char* what) { return absl::ErrnoToStatus(errno, what);
 
 std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (const std::string& text : texts) {
     pointers.push_back(const_cast<char*>(text.c_str()));
   }
@@ -82,8 +83,8 @@ absl::StatusOr<pid_t> Spawn(const RunnerCommand& command, int socket) {
   posix_spawn_file_actions_destroy(&actions);
   if (failed == 0) return pid;
   return absl::FailedPreconditionError(
-      base::StrCat("starting ", command.arguments[0],
-                   " for Python functions: ", std::strerror(failed)));
+      base::StrCat("starting ", command.arguments[0], " for Python functions: ",
+                   base::ToStd(absl::ErrnoToStatus(failed, "posix_spawn").message())));
 }
 
 // The message and, where one came along, the descriptor.
@@ -276,7 +277,7 @@ absl::StatusOr<api::PythonAnswer> RunnerProcess::Ask(const api::PythonCall& call
   TRY(Wait(patience));
   int descriptor = -1;
   const std::string text = TRY(Receive(descriptor));
-  const auto answer = api::FromJson<api::PythonAnswer>(text);
+  auto answer = api::FromJson<api::PythonAnswer>(text);
   if (descriptor >= 0) {
     if (!answer.ok()) close(descriptor);
     TRY(answer.status());
@@ -332,8 +333,7 @@ absl::Status RunnerProcess::Ended() {
   if (input_ != nullptr) std::memcpy(&failed_row_, input_->data(), sizeof(failed_row_));
   if (WIFSIGNALED(status)) {
     return absl::AbortedError(
-        base::StrCat("the Python function's process died: signal ", WTERMSIG(status),
-                     " (", strsignal(WTERMSIG(status)), ")"));
+        base::StrCat("the Python function's process died: signal ", WTERMSIG(status)));
   }
   return absl::AbortedError(base::StrCat(
       "the Python function's process ended with exit code ", WEXITSTATUS(status)));

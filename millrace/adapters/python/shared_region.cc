@@ -23,7 +23,7 @@ absl::StatusOr<std::shared_ptr<SharedRegion>> SharedRegion::Make(int64_t bytes) 
   const int descriptor = memfd_create("millrace", MFD_CLOEXEC);
   if (descriptor < 0) return Failed("making shared memory");
   if (ftruncate(descriptor, bytes) != 0) {
-    const absl::Status failed = Failed("sizing shared memory");
+    absl::Status failed = Failed("sizing shared memory");
     close(descriptor);
     return failed;
   }
@@ -46,7 +46,7 @@ absl::StatusOr<std::shared_ptr<SharedRegion>> SharedRegion::MapFile(int descript
   void* const data =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (data == MAP_FAILED) {
-    const absl::Status failed = Failed("mapping shared memory");
+    absl::Status failed = Failed("mapping shared memory");
     close(descriptor);
     return failed;
   }
