@@ -108,7 +108,7 @@ CASES: list[tuple[tidy.Rule, tidy.Tree, tidy.Tree, str]] = [
     (
         tidy.libraries_stay_in_their_folder,
         {"millrace/base/a.cc": '#include "absl/status/status.h"\n'},
-        {"millrace/base/a.cc": "#include <boost/asio.hpp>\n"},
+        {"millrace/base/a.cc": "#include <curl/curl.h>\n"},
         "list it in LIBRARIES",
     ),
     (
