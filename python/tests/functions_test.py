@@ -129,7 +129,7 @@ def test_a_function_that_hangs_costs_one_row() -> None:
             pass
         return {"x": row["value"]}
 
-    dataset = in_python(function, 6, timeout=0.5)
+    dataset = in_python(function, 6, timeout=2.0)
     assert numbers(dataset.ignore_errors()) == [0, 1, 2, 4, 5]
     with pytest.raises(DataError, match="did not return within"):
         list(dataset)

@@ -209,7 +209,8 @@ absl::StatusOr<FunctionResult> RunnerProcess::Call(const FunctionCall& call,
                                                    core::Pool& pool) {
   failed_row_ = 0;
   const Patience patience = {call.timeout, call.cancelled};
-  TRY(Load(call.function, patience));
+  TRY(Load(call.function,
+           {std::max(call.timeout, call.start_timeout), call.cancelled}));
   api::PythonCall message = {.kind = "map",
                              .function = base::ToHex(call.function.hash()),
                              .fields = call.fields,

@@ -46,6 +46,8 @@ struct FunctionCall {
   uint64_t epoch = 0;
   int64_t first_call = 0;
   absl::Duration timeout = absl::InfiniteDuration();
+  // What a process may take, the first time, to start and to load the function.
+  absl::Duration start_timeout = absl::Minutes(5);
   const std::atomic<bool>* cancelled = nullptr;  // Set when nobody wants the result.
 };
 

@@ -32,8 +32,10 @@ absl::Status StatusOfCall(const std::string& script) {
   if (!process.ok()) return process.status();
   const ir::Attachment function(std::string("function"));
   return (*process)
-      ->Call({.function = function, .timeout = absl::Milliseconds(200)}, OneRow(),
-             core::HeapPool())
+      ->Call({.function = function,
+              .timeout = absl::Milliseconds(200),
+              .start_timeout = absl::Milliseconds(200)},
+             OneRow(), core::HeapPool())
       .status();
 }
 
