@@ -6,17 +6,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include <CLI/CLI.hpp>
 
-#include "millrace/base/sha256.h"
 #include "millrace/base/status.h"
-#include "millrace/base/text.h"
 #include "millrace/cli/pipeline_file.h"
 #include "millrace/cli/verb.h"
 #include "millrace/exec/explain_lanes.h"
-#include "millrace/exec/pass_plan.h"
-#include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
 #include "millrace/ops/library.h"
 #include "millrace/rewrite/rewrite.h"
@@ -30,26 +25,13 @@ struct Options {
   bool text = false;
 };
 
-// Files may be missing where the pipeline is looked at: that is no reason to say
-// nothing.
-std::string LanesOf(const rewrite::Rewritten& pipeline) {
-  const absl::StatusOr<exec::PassPlan> plan =
-      exec::PlanPass(pipeline, ops::DefaultLibrary(), {});
-  if (plan.ok()) return exec::ExplainLanes(*plan);
-  return base::StrCat("not known here: ", base::ToStd(plan.status().message()));
-}
-
 absl::Status Explain(const Options& options) {
   const rewrite::Rewritten rewritten = TRY(ReadPipeline(options.file, options.off));
   if (options.text) {
     std::cout << ir::Print(rewritten.after).text;
     return absl::OkStatus();
   }
-  const ir::Pipeline& pipeline = rewritten.before;
-  std::cout << rewrite::Explain(rewritten) << "spec\n  " << pipeline.spec()
-            << "\nrows\n  " << pipeline.cardinality() << "\nlanes\n  "
-            << LanesOf(rewritten) << "\nfingerprint\n  "
-            << base::ToHex(pipeline.fingerprint()) << "\n";
+  std::cout << exec::ExplainPass(rewritten, ops::DefaultLibrary());
   return absl::OkStatus();
 }
 

@@ -1,11 +1,18 @@
 #include "millrace/exec/explain_lanes.h"
 
 #include <cstdint>
+#include <sstream>
 #include <string>
 
+#include "absl/status/statusor.h"
+
+#include "millrace/base/sha256.h"
 #include "millrace/base/text.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/ir/operator.h"
+#include "millrace/ir/pipeline.h"
+#include "millrace/ops/library.h"
+#include "millrace/rewrite/rewrite.h"
 
 namespace millrace::exec {
 
@@ -35,6 +42,22 @@ std::string ExplainLanes(const PassPlan& plan) {
   }
   return "1 lane: the source is small, or one file that is only read from its start; "
          "index it with `millrace data index`";
+}
+
+std::string ExplainPass(const rewrite::Rewritten& pipeline,
+                        const ops::Library& library) {
+  // Files may be missing where the pipeline is looked at: that is no reason to say
+  // nothing.
+  const absl::StatusOr<PassPlan> plan = PlanPass(pipeline, library, {});
+  const std::string lanes =
+      plan.ok() ? ExplainLanes(*plan)
+                : base::StrCat("not known here: ", plan.status().message());
+  const ir::Pipeline& written = pipeline.before;
+  std::ostringstream text;
+  text << rewrite::Explain(pipeline) << "spec\n  " << written.spec() << "\nrows\n  "
+       << written.cardinality() << "\nlanes\n  " << lanes << "\nfingerprint\n  "
+       << base::ToHex(written.fingerprint()) << "\n";
+  return text.str();
 }
 
 }  // namespace millrace::exec

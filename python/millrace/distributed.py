@@ -87,21 +87,27 @@ class DistributedLoader(Loader):
         self._given_batch = batch
         self._first = 0  # Rows of all consumers that were taken before this pass began.
         self._cut: dict[str, Any] | None = None  # How its lanes are cut.
-        pipeline, self._batch, self._total, self._shared = self._dealt(0)
+        pipeline, self._batch, self._total, self._shared = self._dealt(0, drop=False)
         self._remainder = self._checked(remainder)
         self._batches = pipeline.batches
         if self._remainder == "pad":
             self._check_padding()
 
-    def _dealt(self, skipped: int) -> tuple[_core.Pipeline, int, int | None, str]:
+    def _dealt(
+        self, skipped: int, *, drop: bool
+    ) -> tuple[_core.Pipeline, int, int | None, str]:
         return _core.distribute(
             self.dataset._pipeline,
             self.consumers,
             self.consumer,
             self._given_batch,
             skipped,
-            getattr(self, "_remainder", "keep") == "drop",
+            drop,
         )
+
+    def _own(self, skipped: int) -> _core.Pipeline:
+        """Give what this consumer runs, behind so many rows of all."""
+        return self._dealt(skipped, drop=self._remainder == "drop")[0]
 
     def _checked(self, remainder: str | None) -> str:
         if remainder is None and (self.consumers == 1 or self._total == -1):
@@ -132,14 +138,10 @@ class DistributedLoader(Loader):
     def _begin(self) -> tuple[RowMaker, Iterator[Any]]:
         from millrace.dataset import Dataset
 
-        loaded, self._loaded = self._loaded, None
-        if self._pass is not None:
-            self._abandon()
-            if loaded is None:
-                self._epoch += 1
+        loaded = self._leave()
         self._first = 0 if loaded is None else loaded["rows"]
         self._cut = None if loaded is None else loaded["cut"]
-        dealt = Dataset(self._dealt(self._first)[0], self.dataset._structure)
+        dealt = Dataset(self._own(self._first), self.dataset._structure)
         run = _Pass(dealt, self.seed, self._epoch, "logical")
         run.open(cut_as=None if self._cut is None else json.dumps(self._cut))
         assert run.iterator is not None
@@ -164,7 +166,7 @@ class DistributedLoader(Loader):
         for _ in range(given, self._rounds(self._first)):
             last = last or self._example()
             run.taken += 1
-            yield _filled([column[:0] for column in last], self._batch, fields, last)
+            yield _filled([column[:0] for column in last], self._batch, fields)
 
     def _example(self) -> list[Any]:
         """Give some batch, for a consumer that has none of its own."""
@@ -185,7 +187,7 @@ class DistributedLoader(Loader):
             return len(self.dataset)  # Says why there is none.
         if self._remainder == "pad":
             return self._rounds(0)
-        rows = self._dealt(0)[0].rows
+        rows = self._own(0).rows
         assert rows is not None
         return rows
 
@@ -224,7 +226,7 @@ class DistributedLoader(Loader):
         return (
             f"consumer {self.consumer} of {self.consumers}, batches of {self._batch}\n"
             f"run by every consumer, for all rows:\n{self._shared}"
-            f"the rest each for its own rows:\n{self._dealt(0)[0].explain()}"
+            f"the rest each for its own rows:\n{self._own(0).explain()}"
         )
 
 
@@ -239,9 +241,7 @@ def _cut_of(state: dict[str, Any], loaded: dict[str, Any] | None) -> dict[str, A
     return {name: known[name] for name in names}
 
 
-def _filled(
-    values: list[Any], size: int, fields: list[Any], like: list[Any] | None = None
-) -> list[Any]:
+def _filled(values: list[Any], size: int, fields: list[Any]) -> list[Any]:
     """Fill a batch up to a size; mark the rows that are real."""
     count = len(values[0])
     columns = [

@@ -9,7 +9,6 @@ from __future__ import annotations
 import collections
 import dataclasses
 import json
-import logging
 import secrets
 import time
 from collections.abc import Iterator
@@ -29,8 +28,6 @@ from millrace.rows import RowMaker
 
 if TYPE_CHECKING:
     from millrace.dataset import Dataset
-
-log = logging.getLogger("millrace")
 
 _VERSION = 1
 # So far back the state can be asked for, at least: 8 batches that the user took, and
@@ -201,11 +198,7 @@ class Loader:
 
     def _begin(self) -> tuple[RowMaker, Iterator[Any]]:
         """Begin as `iter` does; give the rows' values as the engine has them."""
-        loaded, self._loaded = self._loaded, None
-        if self._pass is not None:
-            self._abandon()
-            if loaded is None:
-                self._epoch += 1
+        loaded = self._leave()
         run = _Pass(self.dataset, self.seed, self._epoch, self._order)
         if loaded is None:
             run.open()
@@ -213,6 +206,15 @@ class Loader:
             run.open(json.dumps(loaded["state"]), loaded["taken"], loaded["skip"])
         self._pass = run
         return run.rows, run.values()
+
+    def _leave(self) -> dict[str, Any] | None:
+        """Leave the pass that runs, for the next epoch or the state that was loaded."""
+        loaded, self._loaded = self._loaded, None
+        if self._pass is not None:
+            self._abandon()
+            if loaded is None:
+                self._epoch += 1
+        return loaded
 
     def _abandon(self) -> None:
         run, self._pass = self._pass, None

@@ -95,7 +95,7 @@ class _Server:
     def _map(self, call: dict[str, Any]) -> tuple[dict[str, Any], int | None]:
         function = self._functions[call["function"]]
         count, names, columns, ids = _core.read_frame(self._input, _HEAD, call["bytes"])
-        calls = _Calls(function, names, call)
+        calls = _Calls(function, call)
         rows = RowMaker([(name, "", None) for name in names], function.structure)
         error = ""
         for number, row in enumerate(rows.rows(count, _read_only(columns))):
@@ -126,9 +126,7 @@ class _Server:
 class _Calls:
     """Calls a function row by row, and collects what it gives."""
 
-    def __init__(
-        self, function: PickledFunction, names: list[str], call: dict[str, Any]
-    ) -> None:
+    def __init__(self, function: PickledFunction, call: dict[str, Any]) -> None:
         self._function = function
         self._call = call
         self._wanted = _fields(call["fields"])

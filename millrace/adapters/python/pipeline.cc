@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,10 +15,8 @@
 #include "millrace/api/catalog.h"
 #include "millrace/base/sha256.h"
 #include "millrace/base/status.h"
-#include "millrace/base/text.h"
 #include "millrace/core/spec.h"
 #include "millrace/exec/explain_lanes.h"
-#include "millrace/exec/pass_plan.h"
 #include "millrace/ir/attachment.h"
 #include "millrace/ir/expression.h"
 #include "millrace/ir/expression_builder.h"
@@ -42,12 +39,6 @@ absl::StatusOr<std::vector<ir::Pipeline>> Joined(const std::vector<Pipeline>& in
     joined.push_back(TRY(ir::Renumbered(input.inner(), by, Catalog())));
   }
   return joined;
-}
-
-std::string LanesOf(const rewrite::Rewritten& pipeline) {
-  const absl::StatusOr<exec::PassPlan> plan = exec::PlanPass(pipeline, Library(), {});
-  if (plan.ok()) return exec::ExplainLanes(*plan);
-  return base::StrCat("not known here: ", base::ToStd(plan.status().message()));
 }
 
 absl::StatusOr<core::Spec> RowsSeen(const std::string& name,
@@ -172,12 +163,7 @@ bool Pipeline::Batches() const {
 }
 
 std::string Pipeline::Explain() const {
-  const rewrite::Rewritten rewritten = Checked(rewrite::Rewrite(*inner_, Catalog()));
-  std::ostringstream text;
-  text << rewrite::Explain(rewritten) << "spec\n  " << inner_->spec() << "\nrows\n  "
-       << inner_->cardinality() << "\nlanes\n  " << LanesOf(rewritten)
-       << "\nfingerprint\n  " << Fingerprint() << "\n";
-  return text.str();
+  return exec::ExplainPass(Checked(rewrite::Rewrite(*inner_, Catalog())), Library());
 }
 
 // --- Tracer ---

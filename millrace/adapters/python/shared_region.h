@@ -29,17 +29,14 @@ class SharedRegion {
 
   int64_t bytes() const { return bytes_; }
 
-  // Of one that was made here; another process may be given it.
+  // Of one that was made here, for another process; -1 of one that was mapped.
   int descriptor() const { return descriptor_; }
 
  private:
   SharedRegion(int descriptor, std::byte* data, int64_t bytes)
       : descriptor_(descriptor), data_(data), bytes_(bytes) {}
 
-  static absl::StatusOr<std::shared_ptr<SharedRegion>> MapFile(int descriptor,
-                                                               int64_t bytes);
-
-  const int descriptor_;  // -1 where nobody needs it any more.
+  const int descriptor_;
   std::byte* const data_;
   const int64_t bytes_;
 };
