@@ -35,6 +35,23 @@ def test_batches_are_the_users_to_write_to() -> None:
     assert all(np.array_equal(a, b["x"]) for a, b in zip(first, cached, strict=True))
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_rows_are_the_users_to_write_to(kept: bool) -> None:
+    rows = mr.from_arrays({"x": np.arange(4000).reshape(1000, 4)})
+    dataset = rows.cache() if kept else rows
+    before = [row["x"].tolist() for row in dataset]
+    for row in dataset:
+        row["x"][:] = -1
+    assert [row["x"].tolist() for row in dataset] == before
+
+
+def test_fields_of_one_value_are_written_to_apart() -> None:
+    twice = mr.range(8).map(lambda row: {"a": row["value"], "b": row["value"]})
+    for batch in twice.batch(4):
+        batch["a"][:] = -1
+        assert (batch["b"] >= 0).all()
+
+
 def test_arrays_outlive_their_pass_and_their_dataset() -> None:
     kept = [batch["x"] for batch in mr.range(5000).map(_doubled).batch(500)]
     assert np.array_equal(np.concatenate(kept), np.arange(5000) * 2)

@@ -96,7 +96,7 @@ def test_states_go_on_with_other_ranks_and_batch_sizes() -> None:
         next(batches)
     state = json.loads(json.dumps(loader.state_dict()))
     assert state == {**state, "rows": 140}
-    for consumers, size in ((1, 7), (3, 7), (2, 10), (4, 1)):
+    for consumers, size in ((1, 7), (3, 7), (2, 10), (4, 1), (1, 400)):
         parts = []
         for i in range(consumers):
             again = rank(stream(batch=size), i, consumers)

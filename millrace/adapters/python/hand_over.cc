@@ -12,7 +12,6 @@
 #include <variant>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
@@ -44,7 +43,6 @@ class HandingOver {
     Rows rows = {.count = block.rows()};
     std::vector<core::Column> columns = block.columns();
     block = {};  // From here on, what others hold is what counts.
-    CountOwn(columns);
     for (core::Column& column : columns) {
       rows.columns.push_back(TRY(Convert(std::move(column))));
     }
@@ -53,13 +51,6 @@ class HandingOver {
   }
 
  private:
-  // Counts the handles that the columns themselves have of each piece of memory.
-  void CountOwn(const std::vector<core::Column>& columns) {
-    for (const core::Column& column : columns) {
-      if (column.IsDense()) ++own_[column.values().storage().get()];
-    }
-  }
-
   absl::StatusOr<FieldColumn> Convert(core::Column column) {
     if (column.IsDense()) {
       std::vector<int64_t> shape = {column.rows()};
@@ -85,11 +76,9 @@ class HandingOver {
         GiveNumbers(tensor->dtype(), SizesOf(tensor->shape()), tensor->values()));
   }
 
-  // Whether nobody but the columns has the memory, and of these only one.
-  bool IsOwn(const core::Buffer& values) const {
-    const auto own = own_.find(values.storage().get());
-    return values.storage() != nullptr && own != own_.end() && own->second == 1 &&
-           values.storage().use_count() == 1;
+  // Whether nobody else has the memory, another column included.
+  static bool IsOwn(const core::Buffer& values) {
+    return values.storage() != nullptr && values.storage().use_count() == 1;
   }
 
   absl::StatusOr<Array> GiveNumbers(core::DType dtype, std::vector<int64_t> shape,
@@ -220,7 +209,6 @@ class HandingOver {
   }
 
   const Use use_;
-  absl::flat_hash_map<const core::Storage*, int64_t> own_;
   int64_t copied_bytes_ = 0;
 };
 
