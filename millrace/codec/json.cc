@@ -30,16 +30,19 @@ using Kind = JsonValue::Kind;
 
 struct JsonStep {
   std::string key;
-  bool plain = true;  // Stands in a text as it is.
-  int value = -1;     // The path that ends here; else there are steps.
+  bool plain = true;        // Stands in a text as it is, and is short.
+  std::string quoted = {};  // With the quote behind it, as it stands in a text.
+  int value = -1;           // The path that ends here; else there are steps.
   std::vector<JsonStep> steps = {};
   absl::flat_hash_map<std::string, int> by_key = {};
 
   JsonStep& Add(const std::string& name) {
     const auto [entry, is_new] = by_key.try_emplace(name, std::ssize(steps));
     if (is_new) {
-      const bool plain = name.find_first_of("\"\\") == std::string::npos;
-      steps.push_back({.key = name, .plain = plain});
+      std::string quoted = name + '"';
+      const bool plain = name.find_first_of("\"\\") == std::string::npos &&
+                         std::ssize(quoted) <= kJsonSlack;
+      steps.push_back({.key = name, .plain = plain, .quoted = std::move(quoted)});
     }
     return steps[entry->second];
   }
@@ -176,28 +179,28 @@ class JsonPicker::Parser {
   }
 
   bool Walk(const JsonStep& from, ondemand::object& object) {
+    const absl::Span<const JsonStep> steps = from.steps;
     size_t expected = 0;  // Members mostly come in the order of the paths.
     for (auto member : object) {
       ondemand::field field;
       if (std::move(member).get(field) != simdjson::SUCCESS) return false;
       const char* const key = field.key().raw();
       const JsonStep* step = nullptr;
-      if (expected < from.steps.size() && Matches(from.steps[expected], key)) {
-        step = &from.steps[expected];
+      if (expected < steps.size() && Matches(steps[expected], key)) {
+        step = &steps[expected];
       } else if (!Find(from, key, step)) {
         return false;
       }
       if (step == nullptr) continue;
-      expected = static_cast<size_t>(step - from.steps.data()) + 1;
+      expected = static_cast<size_t>(step - steps.data()) + 1;
       if (!(step->value >= 0 ? Keep(*step, field) : Enter(*step, field))) return false;
     }
     return true;
   }
 
   static bool Matches(const JsonStep& step, const char* key) {
-    // The key's quote fits nothing in a plain name: no byte behind it is looked at.
-    return step.plain && std::strncmp(key, step.key.c_str(), step.key.size()) == 0 &&
-           key[step.key.size()] == '"';
+    // Behind the text are bytes enough for a short key.
+    return step.plain && std::memcmp(key, step.quoted.data(), step.quoted.size()) == 0;
   }
 
   // False where the key is wrong.

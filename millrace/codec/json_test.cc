@@ -72,6 +72,13 @@ TEST(JsonTest, KeysMayHaveEscapes) {
               IsOkAndHolds(ElementsAre("nothing ")));
 }
 
+TEST(JsonTest, KeysMayBeLongerThanWhatLiesBehindTheText) {
+  const std::string key(3 * kJsonSlack, 'k');
+  EXPECT_THAT(Pick({key}, base::StrCat("{\"", key, "\":1}")),
+              IsOkAndHolds(ElementsAre("a number 1")));
+  EXPECT_THAT(Pick({key}, R"({"k":1})"), IsOkAndHolds(ElementsAre("nothing ")));
+}
+
 TEST(JsonTest, TwoValuesForOneKeyAreAnError) {
   EXPECT_THAT(Pick({"a"}, R"({"a":1,"a":2})"),
               StatusIs(kDataLoss, HasSubstr("two values for the key a")));

@@ -22,8 +22,6 @@ using Kind = JsonValue::Kind;
 // Deeper than this nobody nests on purpose.
 constexpr int kDepthMax = 1000;
 
-bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // The size of the string that a text begins with, quotes included; npos where it does
@@ -63,7 +61,7 @@ size_t ContainerSize(std::string_view text) {
   return std::string_view::npos;
 }
 
-bool EndsWord(char c) { return c == ',' || c == ']' || c == '}' || IsSpace(c); }
+bool EndsWord(char c) { return c == ',' || c == ']' || c == '}' || IsJsonSpace(c); }
 
 // The size of the value that a text begins with.
 size_t ValueSize(std::string_view text) {
@@ -158,7 +156,7 @@ class FlawFinder {
   }
 
   void SkipSpaces() {
-    while (at_ < text_.size() && IsSpace(text_[at_])) ++at_;
+    while (at_ < text_.size() && IsJsonSpace(text_[at_])) ++at_;
   }
 
   // Passes over spaces and this character, if it comes.
@@ -266,38 +264,6 @@ std::string_view Name(Kind kind) {
   return "no value";
 }
 
-JsonValue JsonValueOf(std::string_view text) {
-  if (text.empty()) return {.kind = Kind::kWrong, .text = text};
-  const auto all = [&](Kind kind, bool fits) {
-    return JsonValue{.kind = fits ? kind : Kind::kWrong, .text = text};
-  };
-  const char last = text.back();
-  switch (text[0]) {
-    case '"':
-      if (text.size() < 2 || last != '"') return all(Kind::kWrong, false);
-      return {.kind = Kind::kString, .text = text.substr(1, text.size() - 2)};
-    case '[':
-      return all(Kind::kArray, text.size() > 1 && last == ']');
-    case '{':
-      return all(Kind::kObject, text.size() > 1 && last == '}');
-    case 't':
-      return all(Kind::kBool, text == "true");
-    case 'f':
-      return all(Kind::kBool, text == "false");
-    case 'n':
-      return all(Kind::kNull, text == "null");
-    default:
-      return all(Kind::kNumber, IsDigit(text[0]) || text[0] == '-' || text[0] == 'N' ||
-                                    text[0] == 'I');
-  }
-}
-
-std::string_view TrimJson(std::string_view text) {
-  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
-  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
-  return text;
-}
-
 std::string_view WithoutMark(std::string_view text) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   return text;
@@ -342,7 +308,7 @@ std::optional<size_t> UnescapeJson(std::string_view text, char* out) {
 bool JsonItems::Next(JsonValue& item) {
   if (!ok_) return false;
   const auto skip = [&] {
-    while (!rest_.empty() && IsSpace(rest_[0])) rest_.remove_prefix(1);
+    while (!rest_.empty() && IsJsonSpace(rest_[0])) rest_.remove_prefix(1);
   };
   skip();
   if (rest_.empty()) return Fail();

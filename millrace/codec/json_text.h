@@ -33,11 +33,52 @@ struct JsonValue {
 // "a string", "an array".
 std::string_view Name(JsonValue::Kind kind);
 
+// Tells what kind of value a text is, by its ends alone.
+inline JsonValue::Kind JsonKindOf(std::string_view text) {
+  using Kind = JsonValue::Kind;
+  if (text.empty()) return Kind::kWrong;
+  const auto ends_with = [&](char end) {
+    return text.size() > 1 && text.back() == end;
+  };
+  switch (text[0]) {
+    case '"':
+      return ends_with('"') ? Kind::kString : Kind::kWrong;
+    case '[':
+      return ends_with(']') ? Kind::kArray : Kind::kWrong;
+    case '{':
+      return ends_with('}') ? Kind::kObject : Kind::kWrong;
+    case 't':
+      return text == "true" ? Kind::kBool : Kind::kWrong;
+    case 'f':
+      return text == "false" ? Kind::kBool : Kind::kWrong;
+    case 'n':
+      return text == "null" ? Kind::kNull : Kind::kWrong;
+    case '-':
+    case 'N':
+    case 'I':
+      return Kind::kNumber;
+    default:
+      return text[0] >= '0' && text[0] <= '9' ? Kind::kNumber : Kind::kWrong;
+  }
+}
+
 // Tells what a value is by its text, without spaces around it.
-JsonValue JsonValueOf(std::string_view text);
+inline JsonValue JsonValueOf(std::string_view text) {
+  const JsonValue::Kind kind = JsonKindOf(text);
+  if (kind == JsonValue::Kind::kString) text = text.substr(1, text.size() - 2);
+  return {.kind = kind, .text = text};
+}
+
+inline bool IsJsonSpace(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
 
 // Takes off the spaces around a text, as JSON knows them.
-std::string_view TrimJson(std::string_view text);
+inline std::string_view TrimJson(std::string_view text) {
+  while (!text.empty() && IsJsonSpace(text.front())) text.remove_prefix(1);
+  while (!text.empty() && IsJsonSpace(text.back())) text.remove_suffix(1);
+  return text;
+}
 
 // The text without a mark of its encoding before it.
 std::string_view WithoutMark(std::string_view text);

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -50,6 +51,23 @@ TEST(NumberTextTest, KnowsWhatIsNoWholeNumber) {
   EXPECT_EQ(Integer<int64_t>("-9223372036854775809"), "range");
   EXPECT_EQ(Integer<uint64_t>("18446744073709551616"), "range");
   EXPECT_EQ(Integer<uint64_t>("-1"), "range");
+}
+
+TEST(NumberTextTest, LooksAtEveryCharacterOfAnyLength) {
+  for (size_t size = 1; size <= 18; ++size) {
+    const std::string text = std::string("918273645546372819").substr(0, size);
+    EXPECT_EQ(Integer<int64_t>(text), text);
+    EXPECT_EQ(Integer<int64_t>("-" + text), "-" + text);
+    for (size_t place = 0; place < size; ++place) {
+      for (int c = 0; c < 256; ++c) {
+        std::string other = text;
+        other[place] = static_cast<char>(c);
+        const bool number = (c >= '0' && c <= '9') || (c == '-' && place == 0);
+        if (size == 1 && c == '-') continue;
+        EXPECT_EQ(Integer<int64_t>(other) != "none", number) << place << " " << c;
+      }
+    }
+  }
 }
 
 TEST(NumberTextTest, ReadsTheNearestNumber) {

@@ -124,6 +124,11 @@ FieldColumn::FieldColumn(const core::FieldSpec& spec, int64_t rows, core::Pool& 
   }
   if (axes_.empty() && !is_text_) values_.Expect(rows * value_bytes_);
   if (axes_.empty()) text_ends_.Expect((rows + 1) * 8);
+  if (is_text_) return;
+  append_number_ = core::VisitDType(
+      spec.dtype, []<typename T>() -> absl::Status (FieldColumn::*)(std::string_view) {
+        return &FieldColumn::AppendNumber<T>;
+      });
 }
 
 template <typename T>
@@ -137,6 +142,9 @@ absl::Status FieldColumn::Append(T value) {
 
 template <typename T>
 absl::Status FieldColumn::AppendNumber(std::string_view text) {
+  if constexpr (std::same_as<T, bool>) {
+    return absl::DataLossError(base::StrCat(Shown(text), " is no bool"));
+  }
   T value = {};
   switch (Read(text, &value)) {
     case NumberRead::kDone:
@@ -149,17 +157,6 @@ absl::Status FieldColumn::AppendNumber(std::string_view text) {
   }
   return absl::DataLossError(base::StrCat(
       Shown(text), " is out of the range of its type, ", core::Name(spec_.dtype)));
-}
-
-absl::Status FieldColumn::PutNumber(std::string_view text) {
-  if (is_text_) return PutText(text);
-  return core::VisitDType(spec_.dtype, [&]<typename T>() -> absl::Status {
-    if constexpr (std::same_as<T, bool>) {
-      return absl::DataLossError(base::StrCat(Shown(text), " is no bool"));
-    } else {
-      return AppendNumber<T>(text);
-    }
-  });
 }
 
 absl::Status FieldColumn::PutBool(bool value) {

@@ -80,7 +80,10 @@ class FieldColumn {
   int rank() const { return static_cast<int>(axes_.size()); }
 
   // Appends a value of a field without shape, or the next one of the innermost axis.
-  absl::Status PutNumber(std::string_view text);
+  absl::Status PutNumber(std::string_view text) {
+    return is_text_ ? PutText(text) : (this->*append_number_)(text);
+  }
+
   absl::Status PutBool(bool value);
 
   absl::Status PutText(std::string_view text) {
@@ -137,6 +140,8 @@ class FieldColumn {
 
   const core::FieldSpec spec_;
   const bool is_text_;
+  // Of the field's type, so that it is looked up once.
+  absl::Status (FieldColumn::*append_number_)(std::string_view text) = nullptr;
   const int64_t value_bytes_;
   const int64_t rows_expected_;
   core::Pool& pool_;
