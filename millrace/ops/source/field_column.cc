@@ -113,6 +113,7 @@ core::Buffer GrowingBytes::Take() {
 FieldColumn::FieldColumn(const core::FieldSpec& spec, int64_t rows, core::Pool& pool)
     : spec_(spec),
       is_text_(core::IsVariable(spec.dtype)),
+      is_integer_(core::IsInteger(spec.dtype)),
       value_bytes_(core::SizeOf(spec.dtype)),
       rows_expected_(rows),
       pool_(pool),

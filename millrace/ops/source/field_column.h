@@ -77,6 +77,8 @@ class FieldColumn {
 
   bool holds_texts() const { return is_text_; }
 
+  bool holds_integers() const { return is_integer_; }
+
   int rank() const { return static_cast<int>(axes_.size()); }
 
   // Appends a value of a field without shape, or the next one of the innermost axis.
@@ -140,6 +142,7 @@ class FieldColumn {
 
   const core::FieldSpec spec_;
   const bool is_text_;
+  const bool is_integer_;
   // Of the field's type, so that it is looked up once.
   absl::Status (FieldColumn::*append_number_)(std::string_view text) = nullptr;
   const int64_t value_bytes_;

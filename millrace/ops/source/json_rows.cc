@@ -52,7 +52,7 @@ absl::Status PutString(std::string_view text, FieldColumn& column) {
 
 // Whole numbers are read strictly enough, but for zeros in front of them.
 bool IsNumber(std::string_view text, const FieldColumn& column) {
-  if (!core::IsInteger(column.spec().dtype)) return codec::IsJsonNumber(text);
+  if (!column.holds_integers()) return codec::IsJsonNumber(text);
   const size_t first = text[0] == '-' ? 1 : 0;
   const bool zero_first = text.size() > first + 1 && text[first] == '0';
   return !zero_first || text[first + 1] < '0' || text[first + 1] > '9';
