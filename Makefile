@@ -62,9 +62,9 @@ package-test: setup-check configure-dev  ## The tests of the Python package
 	$(call say,Running the tests of the Python package)
 	@PYTHONPATH=build/dev/python $(PYTHON) -m pytest -q -m 'not frameworks' python/tests
 
-wheel: setup-check  ## Make the Python package's wheel, for this machine's Python
+wheel: setup-check  ## Make the Python package's wheel (WHEEL_PYTHON=python3.12)
 	$(call say,Building the wheel (optimised))
-	@tools/wheel
+	@tools/wheel $(WHEEL_PYTHON)
 
 bench: configure-release  ## Run the micro benchmarks, optimised (BENCH=regex)
 	$(call say,Building the benchmarks (optimised))

@@ -25,6 +25,7 @@ from millrace.frameworks.torch_device import DeviceTransfer, Sent
 torch: Any = importlib.import_module("torch")  # Types of torch are not everywhere.
 ROWS = 256
 WIDTH = 1024
+_LONG = 20_000_000  # Cycles, about 10 ms: several batches are made meanwhile.
 
 
 def dataset(steps: int) -> mr.Dataset:
@@ -53,7 +54,7 @@ class SlowTransfer(DeviceTransfer):
         """Send behind a kernel that takes long, now and then."""
         self.sends += 1
         with self._on_stream():
-            delay(self._device, 500_000 if self.sends % 7 == 0 else 1_000)
+            delay(self._device, _LONG if self.sends % 7 == 0 else 1_000)
         return super().send(values)
 
 
@@ -72,7 +73,7 @@ def check_sums(device: Any, steps: int, blocks: int) -> float:
     with torch.cuda.stream(own):
         for step, batch in enumerate(loader):
             assert batch["x"].device.type == device.type
-            delay(device, 200_000 if step % 50 == 0 else 2_000)
+            delay(device, _LONG if step % 20 == 0 else 2_000)
             least.append(batch["x"].min())
             most.append(batch["x"].max())
             labels.append(batch["label"].sum())
