@@ -193,10 +193,16 @@ void AddTracer(nb::module_& module) {
 }
 
 void AddEngines(nb::module_& module) {
+  nb::class_<python::Mark>(module, "Mark")
+      .def("json", &python::Mark::Json, WithoutLock());
   nb::class_<python::Iterator>(module, "Iterator")
       .def("next", &Next)
+      .def("drain", &python::Iterator::Drain, WithoutLock())
       .def("cancel", &python::Iterator::Cancel, WithoutLock())
-      .def("state", &python::Iterator::State, WithoutLock())
+      .def(
+          "state", [](const python::Iterator& self) { return self.State().Json(); },
+          WithoutLock())
+      .def("mark", &python::Iterator::State)
       .def("facts", &python::Iterator::Facts, WithoutLock())
       .def("report", &python::Iterator::Report, WithoutLock())
       .def_prop_ro("lanes", &python::Iterator::Lanes);

@@ -43,7 +43,13 @@ constexpr NumberType kNumberTypes[] = {
 // gone when this module is.
 struct NumPy {
   nb::object ndarray;
-  std::map<std::string, nb::object, std::less<>> dtypes;
+
+  struct DType {
+    nb::object object;
+    Py_ssize_t bytes = 0;
+  };
+
+  std::map<std::string, DType, std::less<>> dtypes;
 
   static const NumPy& Get() {
     static const NumPy& numpy = *new NumPy(Find());
@@ -58,7 +64,7 @@ struct NumPy {
       // It has no bfloat16: such numbers go as bits, and Python names them.
       const bool bits = type.name == "bfloat16";
       const std::string name(bits ? "uint16" : type.name);
-      numpy.dtypes.emplace(type.name, module.attr("dtype")(name));
+      numpy.dtypes.emplace(type.name, DType{module.attr("dtype")(name), type.bits / 8});
     }
     return numpy;
   }
@@ -87,15 +93,15 @@ int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
 
 nb::object FromArray(const python::Array& array) {
   const NumPy& numpy = NumPy::Get();
-  const nb::object& dtype = numpy.dtypes.find(array.dtype)->second;
+  const NumPy::DType& dtype = numpy.dtypes.find(array.dtype)->second;
   const auto axes = static_cast<Py_ssize_t>(array.shape.size());
   const auto shape = nb::steal<nb::tuple>(PyTuple_New(axes));
-  Py_ssize_t bytes = nb::cast<Py_ssize_t>(dtype.attr("itemsize"));
+  Py_ssize_t bytes = dtype.bytes;
   for (Py_ssize_t i = 0; i < axes; ++i) {
     bytes *= array.shape[i];
     PyTuple_SetItem(shape.ptr(), i, PyLong_FromLongLong(array.shape[i]));
   }
-  return numpy.ndarray(shape, dtype, nb::cast(Memory{array, bytes}));
+  return numpy.ndarray(shape, dtype.object, nb::cast(Memory{array, bytes}));
 }
 
 nb::object FromText(std::string_view text, bool is_string) {

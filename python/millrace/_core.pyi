@@ -208,6 +208,11 @@ class Engine:
     @property
     def peak_bytes(self) -> int: ...
 
+class Mark:
+    """The state of a pass as it was at some moment."""
+
+    def json(self) -> str: ...
+
 class Iterator:
     """One pass. One thread uses it, but cancel may come from any."""
 
@@ -220,9 +225,13 @@ class Iterator:
         (values, axes), each axis a size or an array of offsets. None at the end. Waits
         without the interpreter's lock; Ctrl-C ends the wait, not the pass.
         """
+    def drain(self, blocks_max: int) -> int:
+        """Takes blocks without handing them over; tells how many there were."""
     def cancel(self) -> None: ...
     def state(self) -> str:
         """The state after what next has given, as JSON."""
+    def mark(self) -> Mark:
+        """The same, to be written out when it is needed: much cheaper."""
     def facts(self) -> str:
         """What the pass did so far, as JSON."""
     def report(self) -> str:

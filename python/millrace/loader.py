@@ -40,7 +40,7 @@ class _Place:
     """The engine's state after so many rows of the pass were taken."""
 
     taken: int
-    state: str
+    mark: _core.Mark
 
 
 class _Pass:
@@ -79,7 +79,7 @@ class _Pass:
         )
         self.taken = taken
         self._skip = skip
-        self._places = collections.deque([_Place(taken - skip, self.iterator.state())])
+        self._places = collections.deque([_Place(taken - skip, self.iterator.mark())])
 
     def values(self) -> Iterator[Any]:
         """Give each row's values, counting those that are taken."""
@@ -117,7 +117,7 @@ class _Pass:
         spacing = 1 if self.is_shared else _STATES_KEPT
         if self.taken - self._places[-1].taken < spacing:
             return
-        self._places.append(_Place(self.taken, iterator.state()))
+        self._places.append(_Place(self.taken, iterator.mark()))
         while (
             len(self._places) > 2 and self._places[1].taken <= self.taken - _STATES_KEPT
         ):
@@ -139,7 +139,7 @@ class _Pass:
                 f"{places[0].taken} to {self.taken} are"
             )
         known = max((p for p in places if p.taken <= taken), key=lambda p: p.taken)
-        return known.state, taken - known.taken
+        return known.mark.json(), taken - known.taken
 
 
 class Loader:

@@ -70,6 +70,11 @@ int64_t Engine::UsedBytes() const { return inner_->memory().used_bytes; }
 
 int64_t Engine::PeakBytes() const { return inner_->memory().peak_bytes; }
 
+Mark::Mark(lanes::State state)
+    : state_(std::make_shared<const lanes::State>(std::move(state))) {}
+
+std::string Mark::Json() const { return api::StateToJson(*state_); }
+
 Iterator::Iterator(std::shared_ptr<exec::Engine> engine,
                    std::unique_ptr<exec::Iterator> inner)
     : engine_(std::move(engine)), inner_(std::move(inner)), process_(getpid()) {}
@@ -86,13 +91,19 @@ std::optional<Rows> Iterator::Next() {
   return Checked(HandOver(*std::exchange(block, std::nullopt)));
 }
 
+int64_t Iterator::Drain(int64_t blocks_max) {
+  int64_t blocks = 0;
+  while (blocks < blocks_max && Checked(inner_->Next())) ++blocks;
+  return blocks;
+}
+
 void Iterator::Cancel() { inner_->Cancel(); }
 
 void Iterator::SetInterrupt(std::function<bool()> interrupt) {
   inner_->SetInterrupt(std::move(interrupt));
 }
 
-std::string Iterator::State() const { return api::StateToJson(inner_->state()); }
+Mark Iterator::State() const { return Mark(inner_->state()); }
 
 std::string Iterator::Facts() const { return api::FactsToJson(inner_->Facts()); }
 

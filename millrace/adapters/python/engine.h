@@ -21,6 +21,10 @@ class Engine;
 class Iterator;
 }  // namespace millrace::exec
 
+namespace millrace::lanes {
+struct State;
+}  // namespace millrace::lanes
+
 namespace millrace::python {
 
 // Threads, and bytes of memory, that this process may use by affinity and control
@@ -38,7 +42,7 @@ struct PassSettings {
   uint64_t seed = 0;
   uint64_t epoch = 0;
   bool any_order = false;                 // Else the logical one.
-  std::optional<std::string> state = {};  // To go on from, as Iterator::State gives it.
+  std::optional<std::string> state = {};  // To go on from, as a Mark gives it.
   // A state of another pipeline over the same sources: lanes are cut alike.
   std::optional<std::string> cut_as = {};
 };
@@ -70,6 +74,17 @@ class Engine {
   std::shared_ptr<exec::Engine> inner_;
 };
 
+// The state of a pass as it was at some moment; written out only when asked for.
+class Mark {
+ public:
+  explicit Mark(lanes::State state);
+
+  std::string Json() const;
+
+ private:
+  std::shared_ptr<const lanes::State> state_;
+};
+
 // One pass. One thread uses it, but Cancel may come from any.
 class Iterator {
  public:
@@ -80,13 +95,16 @@ class Iterator {
   // to: the engine's own memory where nobody else has it, else a copy.
   std::optional<Rows> Next();
 
+  // Takes blocks without handing them over, at most so many; tells how many there were.
+  int64_t Drain(int64_t blocks_max);
+
   void Cancel();
 
   // Has a function asked, now and then, while Next waits: where it says true, Next
   // throws.
   void SetInterrupt(std::function<bool()> interrupt);
 
-  std::string State() const;   // JSON.
+  Mark State() const;
   std::string Facts() const;   // JSON.
   std::string Report() const;  // For people: a table, the bottleneck, the remedy.
   int64_t Lanes() const;

@@ -21,8 +21,14 @@ Engine MadeEngine() {
   return Engine({.threads = 2, .memory_bytes = 256 << 20, .cache_bytes = 64 << 20});
 }
 
+// Of a field of batches: rows of a block that has only one come without an axis.
+const Array& ArrayOf(const Rows& rows) {
+  if (const auto* all = std::get_if<Array>(rows.columns.data())) return *all;
+  return std::get<Array>(std::get<std::vector<FieldValue>>(rows.columns[0]).at(0));
+}
+
 std::vector<int64_t> NumbersOf(const Rows& rows) {
-  const auto& array = std::get<Array>(rows.columns[0]);
+  const Array& array = ArrayOf(rows);
   const int64_t count = std::accumulate(array.shape.begin(), array.shape.end(),
                                         int64_t{1}, std::multiplies<>());
   std::vector<int64_t> numbers(count);
@@ -56,12 +62,30 @@ TEST(EngineTest, GoesOnFromAStateInJson) {
     taken.insert(taken.end(), batch.begin(), batch.end());
   }
   const auto second =
-      engine.Open(Shuffled(), {.seed = 3, .epoch = 1, .state = first->State()});
+      engine.Open(Shuffled(), {.seed = 3, .epoch = 1, .state = first->State().Json()});
   const std::vector<int64_t> rest = Rest(*second);
   taken.insert(taken.end(), rest.begin(), rest.end());
   EXPECT_EQ(taken, all);
   EXPECT_THAT(second->Facts(), testing::HasSubstr("\"rows\":965"));
   EXPECT_THAT(second->Report(), testing::HasSubstr("batch"));
+}
+
+TEST(EngineTest, CanTakeBlocksWithoutHandingThemOver) {
+  const Engine engine = MadeEngine();
+  const auto iterator = engine.Open(Shuffled(), {.seed = 3});
+  EXPECT_EQ(iterator->Drain(100), 100);
+  const Mark mark = iterator->State();
+  EXPECT_EQ(iterator->Drain(100), 43);
+  EXPECT_FALSE(iterator->Next().has_value());
+  const auto again = engine.Open(Shuffled(), {.seed = 3, .state = mark.Json()});
+  EXPECT_EQ(again->Drain(100), 43);
+}
+
+TEST(EngineTest, ABatchComesInItsOwnShape) {
+  const Engine engine = MadeEngine();
+  const std::optional<Rows> batch = engine.Open(Shuffled(), {})->Next();
+  EXPECT_EQ(batch->count, 1);
+  EXPECT_EQ(ArrayOf(*batch).shape, std::vector<int64_t>({7}));
 }
 
 TEST(EngineTest, WhatIsHandedOverIsNobodyElses) {
@@ -71,8 +95,7 @@ TEST(EngineTest, WhatIsHandedOverIsNobodyElses) {
   const std::vector<int64_t> before = Rest(*engine.Open(cached, {}));
   const auto writing = engine.Open(cached, {});
   while (std::optional<Rows> rows = writing->Next()) {
-    const auto& array = std::get<Array>(rows->columns[0]);
-    std::memset(array.data, 0xff, 16 * sizeof(int64_t));
+    std::memset(ArrayOf(*rows).data, 0xff, 16 * sizeof(int64_t));
   }
   EXPECT_EQ(Rest(*engine.Open(cached, {})), before);
 }

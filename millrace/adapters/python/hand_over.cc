@@ -52,20 +52,28 @@ class HandingOver {
 
  private:
   absl::StatusOr<FieldColumn> Convert(core::Column column) {
-    if (column.IsDense()) {
-      std::vector<int64_t> shape = {column.rows()};
-      for (const core::Level& level : column.levels()) shape.push_back(level.size);
-      core::Buffer values = column.values();
-      const core::DType dtype = column.dtype();
-      column = {};
-      return TRY(GiveNumbers(dtype, std::move(shape), std::move(values)));
-    }
+    if (column.IsDense()) return ConvertDense(std::move(column));
     std::vector<FieldValue> values;
     values.reserve(column.rows());
     for (int64_t row = 0; row < column.rows(); ++row) {
       values.push_back(TRY(ConvertRow(column, row)));
     }
     return values;
+  }
+
+  absl::StatusOr<FieldColumn> ConvertDense(core::Column column) {
+    // One row, a batch, is given as it is: nobody need take it out of an axis.
+    const bool is_one = column.rows() == 1 && !column.levels().empty();
+    std::vector<int64_t> shape;
+    shape.reserve(column.levels().size() + 1);
+    if (!is_one) shape.push_back(column.rows());
+    for (const core::Level& level : column.levels()) shape.push_back(level.size);
+    core::Buffer values = column.values();
+    const core::DType dtype = column.dtype();
+    column = {};
+    Array array = TRY(GiveNumbers(dtype, std::move(shape), std::move(values)));
+    if (!is_one) return array;
+    return std::vector<FieldValue>{std::move(array)};
   }
 
   absl::StatusOr<FieldValue> ConvertRow(const core::Column& column, int64_t row) {
