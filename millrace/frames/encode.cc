@@ -32,7 +32,7 @@ constexpr int64_t kOffsetSize = sizeof(int64_t);
 
 class Encoder {
  public:
-  explicit Encoder(core::Pool& pool) : pool_(pool) {}
+  Encoder(core::Pool& pool, Summed summed) : pool_(pool), summed_(summed) {}
 
   absl::StatusOr<Frame> Make(const core::Block& block) && {
     codec::PutVarint(block.columns().size(), header_);
@@ -119,10 +119,12 @@ class Encoder {
                          .rows = rows,
                          .header_crc = codec::Crc32c(header_)};
     const Frame body({}, body_, rows);
-    (void)body.ForEachPiece([&](std::string_view piece) {
-      preamble.body_crc = codec::Crc32c(piece, preamble.body_crc);
-      return absl::OkStatus();
-    });
+    if (summed_ == Summed::kAll) {
+      (void)body.ForEachPiece([&](std::string_view piece) {
+        preamble.body_crc = codec::Crc32c(piece, preamble.body_crc);
+        return absl::OkStatus();
+      });
+    }
     preamble.body_bytes = body.bytes();
     std::string head = WritePreamble(preamble);
     head += header_;
@@ -131,14 +133,16 @@ class Encoder {
   }
 
   core::Pool& pool_;
+  const Summed summed_;
   std::string header_;
   std::vector<core::Buffer> body_;
 };
 
 }  // namespace
 
-absl::StatusOr<Frame> Encode(const core::Block& block, core::Pool& pool) {
-  return Encoder(pool).Make(block);
+absl::StatusOr<Frame> Encode(const core::Block& block, core::Pool& pool,
+                             Summed summed) {
+  return Encoder(pool, summed).Make(block);
 }
 
 }  // namespace millrace::frames

@@ -56,9 +56,14 @@ class Frame {
   int64_t rows_ = 0;
 };
 
+// What has a checksum: all of a frame, or its head alone, for memory that processes of
+// one machine share, where values do not change on their way.
+enum class Summed : uint8_t { kAll, kHead };
+
 // Makes a frame of a block. The block's buffers stay in use while the frame lives.
 // Offsets of what is a part of more, and texts with gaps between them, are copied.
-absl::StatusOr<Frame> Encode(const core::Block& block, core::Pool& pool);
+absl::StatusOr<Frame> Encode(const core::Block& block, core::Pool& pool,
+                             Summed summed = Summed::kAll);
 
 // What the first bytes of a frame say.
 struct FrameSize {
@@ -72,7 +77,8 @@ struct FrameSize {
 absl::StatusOr<FrameSize> ReadSize(std::string_view preamble);
 
 // Makes a block of a frame, of slices of it. DataLoss where it is damaged.
-// Requires: it begins at a multiple of kFrameAlignment.
-absl::StatusOr<core::Block> Decode(const core::Buffer& frame);
+// Requires: it begins at a multiple of kFrameAlignment; it was made with these sums.
+absl::StatusOr<core::Block> Decode(const core::Buffer& frame,
+                                   Summed summed = Summed::kAll);
 
 }  // namespace millrace::frames

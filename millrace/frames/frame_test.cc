@@ -28,8 +28,8 @@ using base::IsOk;
 using base::StatusIs;
 using testing::HasSubstr;
 
-std::string BytesOf(const core::Block& block) {
-  const Frame frame = Encode(block, core::HeapPool()).value();
+std::string BytesOf(const core::Block& block, Summed summed = Summed::kAll) {
+  const Frame frame = Encode(block, core::HeapPool(), summed).value();
   std::string bytes;
   EXPECT_THAT(frame.ForEachPiece([&](std::string_view piece) {
     bytes += piece;
@@ -41,9 +41,11 @@ std::string BytesOf(const core::Block& block) {
   return bytes;
 }
 
-absl::StatusOr<core::Block> BlockOf(std::string_view bytes) {
+absl::StatusOr<core::Block> BlockOf(std::string_view bytes,
+                                    Summed summed = Summed::kAll) {
   return Decode(
-      core::CopyBytes(bytes.data(), std::ssize(bytes), core::HeapPool()).value());
+      core::CopyBytes(bytes.data(), std::ssize(bytes), core::HeapPool()).value(),
+      summed);
 }
 
 core::Block Small() {
@@ -53,6 +55,14 @@ core::Block Small() {
           {core::Column::Dense(core::DType::kInt32, 2, {},
                                core::BufferOf(std::vector<int32_t>{7, 8})),
            core::Column::Repeat(tensor, 2, core::HeapPool()).value()}};
+}
+
+TEST(FrameTest, ValuesNeedNoSumWhereBothSidesSaySo) {
+  std::string bytes = BytesOf(Small(), Summed::kHead);
+  EXPECT_THAT(BlockOf(bytes, Summed::kHead), IsOk());
+  EXPECT_THAT(BlockOf(bytes), StatusIs(absl::StatusCode::kDataLoss));
+  bytes[kPreambleBytes] ^= 1;  // The head has one in any case.
+  EXPECT_THAT(BlockOf(bytes, Summed::kHead), StatusIs(absl::StatusCode::kDataLoss));
 }
 
 TEST(FrameTest, EveryLayoutOfEveryTypeComesBack) {

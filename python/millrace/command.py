@@ -11,6 +11,10 @@ from millrace import _core
 def main() -> None:
     """Do what the command line says."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # It ends the command, as any other.
+    if sys.argv[1:3] == ["bench", "python"]:
+        from millrace.bench.command import main as bench
+
+        sys.exit(bench(sys.argv[3:]))
     sys.exit(_core.run_command(["millrace", *sys.argv[1:]]))
 
 

@@ -162,12 +162,21 @@ class Marking:
 
 
 def _environment() -> list[str]:
-    """Give the environment of the processes: one thread each for numeric libraries."""
+    """Give the environment of the processes.
+
+    One thread each for numeric libraries; and memory that a function lets go of stays
+    with its process, up to a bound: to get it from the system again, page by page, can
+    take as long as all that the function does with it.
+    """
+    memory = {
+        "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+        "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
+    }
     one_thread = (
         *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
         *("NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"),
     )
-    environment = {**os.environ, **dict.fromkeys(one_thread, "1")}
+    environment = {**memory, **os.environ, **dict.fromkeys(one_thread, "1")}
     package = str(Path(__file__).parent.parent)
     environment["PYTHONPATH"] = os.pathsep.join(
         [package, *filter(None, [os.environ.get("PYTHONPATH")])]

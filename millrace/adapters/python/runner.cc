@@ -108,8 +108,8 @@ Sample SampleFunction(const Engine& engine, const Pipeline& input,
 }
 
 ReceivedRows ReadFrame(const void* data, int64_t bytes) {
-  const core::Block block =
-      Checked(frames::Decode(core::Buffer::Wrap(data, bytes, nullptr)));
+  const core::Block block = Checked(
+      frames::Decode(core::Buffer::Wrap(data, bytes, nullptr), frames::Summed::kHead));
   ReceivedRows received = {.rows = Checked(View(block)), .names = block.names()};
   for (int64_t row = 0; block.has_ids() && row < block.rows(); ++row) {
     const core::RowId id = block.IdAt(row);
@@ -131,8 +131,8 @@ ResultFrame::ResultFrame(int64_t rows, const std::vector<ResultColumn>& columns)
     made.push_back(Checked(ColumnOf(column, rows)));
   }
   const core::Block block(rows, std::move(names), std::move(made));
-  inner_ =
-      std::make_unique<Inner>(block, Checked(frames::Encode(block, core::HeapPool())));
+  inner_ = std::make_unique<Inner>(
+      block, Checked(frames::Encode(block, core::HeapPool(), frames::Summed::kHead)));
 }
 
 ResultFrame::~ResultFrame() = default;

@@ -193,7 +193,7 @@ absl::Status RunnerProcess::Load(const ir::Attachment& function,
 
 absl::Status RunnerProcess::WriteRows(const core::Block& rows, core::Pool& pool,
                                       api::PythonCall& call) {
-  const frames::Frame frame = TRY(frames::Encode(rows, pool));
+  const frames::Frame frame = TRY(frames::Encode(rows, pool, frames::Summed::kHead));
   TRY(MakeRoom(frame.bytes()));
   std::byte* to = input_->data() + api::kPythonHeadBytes;
   call.bytes = frame.bytes();
@@ -240,7 +240,8 @@ absl::StatusOr<core::Block> RunnerProcess::RowsOf(const api::PythonAnswer& answe
   }
   return frames::Decode(
       core::Buffer(std::make_shared<Answered>(region->second, answer.region, released_),
-                   answer.bytes));
+                   answer.bytes),
+      frames::Summed::kHead);
 }
 
 absl::Status RunnerProcess::Send(const std::string& message) const {

@@ -1,0 +1,1 @@
+"""`millrace bench python`: the package beside torch and beside plain Python."""

@@ -1,0 +1,43 @@
+"""The command line of `millrace bench python`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+from millrace.bench import drop_in, functions, hand_over, jpeg
+from millrace.bench.lines import Line, as_json, table
+
+_WORKLOADS: dict[str, Callable[[int], list[Line]]] = {
+    "hand_over": hand_over.lines,
+    "functions": functions.lines,
+    "drop_in": drop_in.lines,
+    "jpeg": jpeg.lines,
+}
+
+
+def main(words: Sequence[str]) -> int:
+    """Run what is asked for; 0 where nothing missed its bar."""
+    parser = argparse.ArgumentParser(
+        prog="millrace bench python",
+        description="Measure the Python package beside torch and plain Python, each "
+        "in this run. What is not installed is not measured.",
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=tuple(_WORKLOADS),
+        help="a workload to run; may be repeated",
+    )
+    parser.add_argument(
+        "--repeats", type=int, default=5, help="medians are of so many; 5 by default"
+    )
+    parser.add_argument("--json", action="store_true", help="for programs")
+    given = parser.parse_args(words)
+    found = []
+    for name in given.only or _WORKLOADS:
+        print(f"running {name}", file=sys.stderr, flush=True)
+        found += _WORKLOADS[name](given.repeats)
+    print(as_json(found) if given.json else table(found))
+    return int(any(line.reached is False for line in found))
