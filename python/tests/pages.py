@@ -19,6 +19,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import millrace
+
 _FENCE = re.compile(r"^```(\S*)\s*(.*)$")
 _TITLE = re.compile(r'title="([^"]+)"')
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
@@ -139,6 +141,7 @@ def _environment(folder: Path) -> dict[str, str]:
     return {
         **os.environ,
         "PATH": os.pathsep.join(path),
+        "PYTHONPATH": str(Path(millrace.__file__).parent.parent),
         "MILLRACE_THREADS": "2",
         "PYTHONWARNINGS": "error::SyntaxWarning",
     }
