@@ -105,7 +105,8 @@ golden: configure-dev  ## Rewrite the golden files from what the code says now
 	@cmake --build --preset dev $(ninja)
 	@MILLRACE_UPDATE_GOLDEN=1 $(call ctest,dev)
 	@PYTHONPATH=build/dev/python $(PYTHON) tools/python_faces.py
-	@git status --short millrace python
+	@$(PYTHON) tools/api_reference.py
+	@git status --short millrace python docs
 
 clean:  ## Remove the build tree (the Python environment stays)
 	rm -rf build

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import pytest
 
+import doctests_test
 import pages
 
 ROOT = Path(__file__).parent.parent.parent
@@ -20,17 +20,13 @@ PREPARED = {
 GENERATED = "docs/python/"  # Signatures; the examples in them are doctests.
 
 
-def all_pages() -> dict[str, str]:
-    files = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    texts = {str(file.relative_to(ROOT)): file.read_text() for file in files}
-    return {
-        name: text
-        for name, text in texts.items()
-        if pages.is_program(text) and not name.startswith(GENERATED)
-    }
-
-
-PAGES = all_pages()
+FILES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TEXTS = {str(file.relative_to(ROOT)): file.read_text() for file in FILES}
+PAGES = {
+    name: text
+    for name, text in TEXTS.items()
+    if pages.is_program(text) and not name.startswith(GENERATED)
+}
 WITH_TORCH = [name for name, text in PAGES.items() if pages.needs_torch(text)]
 
 
@@ -42,8 +38,7 @@ def test_code_runs(name: str, tmp_path: Path) -> None:
 @pytest.mark.frameworks
 @pytest.mark.parametrize("name", WITH_TORCH)
 def test_code_with_torch_runs(name: str, tmp_path: Path) -> None:
-    if importlib.util.find_spec("torch") is None:
-        pytest.skip("torch is not installed")
+    pytest.importorskip("torch")
     pages.run_page(PAGES[name], tmp_path, PREPARED.get(name, ""))
 
 
@@ -95,7 +90,41 @@ def test_a_failing_command_fails_the_page(tmp_path: Path) -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    files = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
-    for file in files:
-        for link in pages.links(file.read_text()):
-            assert (file.parent / link).exists(), f"{file.relative_to(ROOT)}: {link}"
+    for name, text in TEXTS.items():
+        for link in pages.links(text):
+            path, _, place = link.partition("#")
+            target = (ROOT / name).parent / path if path else ROOT / name
+            assert target.exists(), f"{name}: {link}"
+            if place:
+                assert place in pages.anchors(target.read_text()), f"{name}: {link}"
+
+
+# --- The examples in docstrings. ---
+
+
+def modules_with_examples() -> list[str]:
+    """Name the modules with examples that no other test runs."""
+    folder = ROOT / "python"
+    files = [f for f in folder.glob("millrace/**/*.py") if ">>> " in f.read_text()]
+    names = [
+        ".".join(file.relative_to(folder).with_suffix("").parts)
+        for file in sorted(files)
+    ]
+    done = [*doctests_test.MODULES, "millrace.__init__"]
+    return [n for n in names if n not in done and ".kernels." not in n]
+
+
+EXAMPLES = modules_with_examples()
+FRAMEWORK = {"millrace.torch.loader": "torch", "millrace.jax": "jax"}
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in FRAMEWORK])
+def test_examples_of_docstrings_run(name: str) -> None:
+    doctests_test.test_examples_run(name)
+
+
+@pytest.mark.frameworks
+@pytest.mark.parametrize("name", FRAMEWORK)
+def test_examples_with_frameworks_run(name: str) -> None:
+    pytest.importorskip(FRAMEWORK[name])
+    doctests_test.test_examples_run(name)

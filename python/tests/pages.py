@@ -63,7 +63,16 @@ def blocks(page: str) -> Iterator[Block]:
 def links(page: str) -> list[str]:
     """Give the places that a page links to, but for those in the web."""
     prose = re.sub(r"^```.*?^```$", "", page, flags=re.DOTALL | re.MULTILINE)
-    return re.findall(r"\]\((?!https?:)([^)#\s]+)", prose)
+    return re.findall(r"\]\((?!https?:)([^)\s]+)\)", prose)
+
+
+def anchors(page: str) -> set[str]:
+    """Give the places of a page that links can name: its headings."""
+    headings = [line for line in page.splitlines() if re.match(r"#+ ", line)]
+    slugs = [re.sub(r"[^\w\s-]", "", line.lower()).split() for line in headings]
+    names = ["-".join(words) for words in slugs]
+    counted = [(name, names[:at].count(name)) for at, name in enumerate(names)]
+    return {f"{name}-{count}" if count else name for name, count in counted}
 
 
 def is_program(page: str) -> bool:
