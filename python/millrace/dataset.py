@@ -270,16 +270,29 @@ class Dataset(Operators):
 
         return profile(self, seconds)
 
-    def loader(self, *, seed: int | None = None, order: str = "logical") -> Loader:
+    def loader(
+        self,
+        *,
+        seed: int | None = None,
+        order: str = "logical",
+        isolate: bool = False,
+    ) -> Loader:
         """Make a loader: one live pass at a time, with a state; see `Loader`."""
         from millrace.loader import Loader
 
-        return Loader(self, seed=seed, order=order)
+        return Loader(self, seed=seed, order=order, isolate=isolate)
 
     def to(
-        self, name: str, *, device: Any = None, pin: bool = False
+        self,
+        name: str,
+        *,
+        device: Any = None,
+        pin: bool = False,
+        isolate: bool = False,
     ) -> FrameworkLoader:
         """Make a loader that gives the arrays of a framework. See `Loader.to`.
+
+        With `isolate=True` the engine runs in a child process; see `millrace.loader`.
 
         Example:
             >>> import millrace as mr
@@ -287,7 +300,7 @@ class Dataset(Operators):
             >>> [batch["value"].tolist() for batch in loader]
             [[0, 1], [2, 3]]
         """
-        return self.loader().to(name, device=device, pin=pin)
+        return self.loader(isolate=isolate).to(name, device=device, pin=pin)
 
     def to_torch_iterable(self, *, seed: int | None = None) -> TorchIterable:
         """Make an `IterableDataset` of torch, for what takes only torch's own.
@@ -314,6 +327,7 @@ class Dataset(Operators):
         members: int = 1,
         global_batch: bool = False,
         seed: int | None = None,
+        isolate: bool = False,
     ) -> DistributedLoader:
         """Give this rank's batches of the same stream that all ranks read.
 
@@ -332,6 +346,7 @@ class Dataset(Operators):
                 the same batches.
             global_batch: `.batch(n)` is the batch of all consumers together.
             seed: Of all that is random; by default from the launcher's id of the run.
+            isolate: Run the engine in a child process; see `millrace.loader`.
 
         Example:
             >>> import millrace as mr
@@ -352,6 +367,7 @@ class Dataset(Operators):
             members=members,
             global_batch=global_batch,
             seed=seed,
+            isolate=isolate,
         )
 
     def __repr__(self) -> str:

@@ -75,10 +75,13 @@ class DistributedLoader(Loader):
         remainder: str | None,
         batch: int,
         seed: int | None,
+        isolate: bool = False,
     ) -> None:
         """Make a loader; nothing runs before `iter`."""
         super().__init__(
-            dataset, seed=_shared_seed(consumers) if seed is None else seed
+            dataset,
+            seed=_shared_seed(consumers) if seed is None else seed,
+            isolate=isolate,
         )
         if not 0 <= consumer < consumers:
             raise PipelineError(f"there is no consumer {consumer} of {consumers}")
@@ -142,11 +145,11 @@ class DistributedLoader(Loader):
         self._first = 0 if loaded is None else loaded["rows"]
         self._cut = None if loaded is None else loaded["cut"]
         dealt = Dataset(self._own(self._first), self.dataset._structure)
-        run = _Pass(dealt, self.seed, self._epoch, "logical")
+        run = _Pass(dealt, self.seed, self._epoch, "logical", self._isolated)
         run.open(cut_as=None if self._cut is None else json.dumps(self._cut))
         assert run.iterator is not None
         self._cut = _cut_of(json.loads(run.iterator.state()), self._cut)
-        self._pass = run
+        self._pass, self._loaded = run, None
         if self._remainder != "pad":
             return run.rows, run.values()
         fields = [*dealt._pipeline.fields, ("valid", "bool", [-1])]
@@ -177,6 +180,7 @@ class DistributedLoader(Loader):
             remainder="keep",
             batch=self._given_batch,
             seed=self.seed,
+            isolate=self._isolated is not None,
         )
         _, values = other._begin()
         return list(next(values))
@@ -272,6 +276,7 @@ def distribute(
     members: int = 1,
     global_batch: bool = False,
     seed: int | None = None,
+    isolate: bool = False,
 ) -> DistributedLoader:
     """Make the loader of this rank; `Dataset.distribute` has the words."""
     rank, size = ranks()
@@ -297,4 +302,5 @@ def distribute(
         remainder=remainder,
         batch=batch,
         seed=seed,
+        isolate=isolate,
     )

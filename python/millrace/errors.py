@@ -31,6 +31,13 @@ class UnavailableError(Error, ConnectionError):
     """A disk or service does not answer; trying again may help."""
 
 
+class EngineLostError(UnavailableError):
+    """The process of an isolated engine has died; the next `iter` goes on.
+
+    It starts another process, and begins where the pass was.
+    """
+
+
 class CancelledError(Error):
     """The pass was cancelled."""
 

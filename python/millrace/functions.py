@@ -161,12 +161,12 @@ class Marking:
         return {**marked, self.mark: bool(self.predicate(row, **given))}
 
 
-def _environment() -> list[str]:
-    """Give the environment of the processes.
+def process_environment() -> dict[str, str]:
+    """Give the environment of processes that this one starts.
 
-    One thread each for numeric libraries; and memory that a function lets go of stays
-    with its process, up to a bound: to get it from the system again, page by page, can
-    take as long as all that the function does with it.
+    The package is found; numeric libraries get one thread each; and memory that a
+    function lets go of stays with its process, up to a bound: to get it from the system
+    again, page by page, can take as long as all that the function does with it.
     """
     memory = {
         "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
@@ -181,14 +181,14 @@ def _environment() -> list[str]:
     environment["PYTHONPATH"] = os.pathsep.join(
         [package, *filter(None, [os.environ.get("PYTHONPATH")])]
     )
-    return [f"{name}={value}" for name, value in environment.items()]
+    return environment
 
 
 def configure_runners() -> None:
     """Have processes started as this one is: same interpreter, same modules."""
     _core.configure_runners(
         [sys.executable, "-m", "millrace.runner"],
-        _environment(),
+        [f"{name}={value}" for name, value in process_environment().items()],
         json.dumps({"path": [path or str(Path.cwd()) for path in sys.path]}),
         budget().threads,
     )

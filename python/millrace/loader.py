@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from millrace import _core
 from millrace.engine import engine
-from millrace.errors import CancelledError, PipelineError
+from millrace.errors import CancelledError, EngineLostError, PipelineError
 from millrace.frameworks.delivery import (
     FrameworkLoader,
     delivered,
@@ -28,6 +28,7 @@ from millrace.rows import RowMaker
 
 if TYPE_CHECKING:
     from millrace.dataset import Dataset
+    from millrace.isolated import IsolatedEngine, IsolatedIterator
 
 _VERSION = 1
 # So far back the state can be asked for, at least: 8 batches that the user took, and
@@ -46,19 +47,28 @@ class _Place:
 class _Pass:
     """One pass: the engine's iterator, and how far the user has come in it."""
 
-    def __init__(self, dataset: Dataset, seed: int, epoch: int, order: str) -> None:
+    def __init__(
+        self,
+        dataset: Dataset,
+        seed: int,
+        epoch: int,
+        order: str,
+        isolated: IsolatedEngine | None = None,
+    ) -> None:
         self._dataset = dataset
+        self._isolated = isolated
         self._seed = seed
         self._epoch = epoch
         self._any_order = order == "any"
         self.rows = RowMaker(dataset._pipeline.fields, dataset._structure)
         self._places: collections.deque[_Place] = collections.deque()
-        self.iterator: _core.Iterator | None = None
+        self.iterator: _core.Iterator | IsolatedIterator | None = None
         self.taken = 0  # By the user, rows or batches.
         self._left = 0  # Of the block that was given last.
         self._skip = 0  # That the user took before, and the engine gives again.
         self.is_shared = False  # Whether a thread other than the user's takes.
         self.is_abandoned = False  # A later pass has begun.
+        self.is_lost = False  # The engine's process has died.
         self.copied_bytes = 0
         self.ended = False
 
@@ -69,7 +79,7 @@ class _Pass:
         skip: int = 0,
         cut_as: str | None = None,
     ) -> None:
-        self.iterator = engine().open(
+        self.iterator = (self._isolated or engine()).open(
             self._dataset._pipeline,
             seed=self._seed,
             epoch=self._epoch,
@@ -92,6 +102,9 @@ class _Pass:
                 if self.is_abandoned:
                     return
                 raise
+            except EngineLostError:
+                self.is_lost = True
+                raise
             if block is None:
                 self.ended = True
                 return
@@ -110,7 +123,7 @@ class _Pass:
                 if self.is_abandoned:
                     return
 
-    def _remember(self, iterator: _core.Iterator) -> None:
+    def _remember(self, iterator: _core.Iterator | IsolatedIterator) -> None:
         """Keep a state now and then: others are one of these and a few rows more."""
         # In a thread of its own nobody waits for it: then each batch has its state, and
         # going on from one computes nothing again.
@@ -161,7 +174,12 @@ class Loader:
     """
 
     def __init__(
-        self, dataset: Dataset, *, seed: int | None = None, order: str = "logical"
+        self,
+        dataset: Dataset,
+        *,
+        seed: int | None = None,
+        order: str = "logical",
+        isolate: bool = False,
     ) -> None:
         """Make a loader; nothing runs before `iter`."""
         if order not in ("logical", "any"):
@@ -172,6 +190,7 @@ class Loader:
         self._epoch = 0
         self._pass: _Pass | None = None
         self._loaded: dict[str, Any] | None = None
+        self._isolated = _isolated_engine() if isolate else None
 
     # --- Iterating ---
 
@@ -185,6 +204,7 @@ class Loader:
 
         With the epoch of a state that was loaded, the position in it is kept.
         """
+        self._recover()
         if self._loaded is not None and self._loaded["epoch"] != epoch:
             self._loaded = None
         if self._loaded is None:
@@ -199,22 +219,32 @@ class Loader:
     def _begin(self) -> tuple[RowMaker, Iterator[Any]]:
         """Begin as `iter` does; give the rows' values as the engine has them."""
         loaded = self._leave()
-        run = _Pass(self.dataset, self.seed, self._epoch, self._order)
+        run = _Pass(
+            self.dataset, self.seed, self._epoch, self._order, self._isolated
+        )
         if loaded is None:
             run.open()
         else:
             run.open(json.dumps(loaded["state"]), loaded["taken"], loaded["skip"])
-        self._pass = run
+        self._pass, self._loaded = run, None
         return run.rows, run.values()
 
     def _leave(self) -> dict[str, Any] | None:
-        """Leave the pass that runs, for the next epoch or the state that was loaded."""
-        loaded, self._loaded = self._loaded, None
+        """Leave the pass that runs, for the next epoch or the state that was loaded.
+
+        That state stays loaded until the next pass has begun, and it may fail to.
+        """
+        self._recover()
         if self._pass is not None:
             self._abandon()
-            if loaded is None:
+            if self._loaded is None:
                 self._epoch += 1
-        return loaded
+        return self._loaded
+
+    def _recover(self) -> None:
+        """Have a pass whose engine died go on from where it was."""
+        if self._pass is not None and self._pass.is_lost:
+            self.load_state_dict(self.state_dict())
 
     def _abandon(self) -> None:
         run, self._pass = self._pass, None
@@ -323,6 +353,7 @@ class Loader:
             "threads": facts["threads"],
             "bottleneck": facts["bottleneck"],
             "remedy": facts["remedy"],
+            **facts.get("channel", {}),
         }
 
     # --- Ending ---
@@ -330,6 +361,8 @@ class Loader:
     def close(self) -> None:
         """End the pass and let go of its memory."""
         self._abandon()
+        if self._isolated is not None:
+            self._isolated.close()
 
     def __enter__(self) -> Loader:
         """Close at the end of the block."""
@@ -345,8 +378,18 @@ class Loader:
         self.close()
 
 
+def _isolated_engine() -> IsolatedEngine:
+    from millrace.isolated import IsolatedEngine
+
+    return IsolatedEngine()
+
+
 def loader(
-    dataset: Dataset, *, seed: int | None = None, order: str = "logical"
+    dataset: Dataset,
+    *,
+    seed: int | None = None,
+    order: str = "logical",
+    isolate: bool = False,
 ) -> Loader:
     """Make a loader of a dataset: one live pass at a time, with a state.
 
@@ -356,8 +399,10 @@ def loader(
             state, by default.
         order: "logical", the same rows in the same order every time; or "any", each
             part of the data as soon as it is ready.
+        isolate: Run the engine in a child process, so that this one has none of its
+            threads and no memory of it but the batches it was given.
     """
-    return Loader(dataset, seed=seed, order=order)
+    return Loader(dataset, seed=seed, order=order, isolate=isolate)
 
 
 def profile(dataset: Dataset, seconds: float) -> str:

@@ -1,0 +1,333 @@
+"""Engines in a process of their own, so that the trainer's stays quiet.
+
+`isolate=True` of a loader: this process has none of the engine's threads and none of
+its memory but the batches it was given. An `IsolatedEngine` opens passes as the engine
+of this process does, and what it opens gives the same blocks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import marshal
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import time
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from millrace import _core
+from millrace.engine import budget
+from millrace.errors import (
+    CancelledError,
+    EngineLostError,
+    InternalError,
+    PipelineError,
+)
+from millrace.functions import process_environment
+from millrace.segments import MESSAGE_MAX, Borrower, restored
+
+_EXIT_SECONDS = 3.0
+_ROOM_FOR_ONE = socket.CMSG_LEN(4)  # Descriptor, beside a message.
+_NO_FACTS = '{"blocks": 0}'
+
+_sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+
+
+class IsolatedEngine:
+    """An engine in a child process, which is started when first needed.
+
+    The process lives until `close`, or the end of this one, however that comes.
+    """
+
+    def __init__(self) -> None:
+        """Start nothing yet."""
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._owner = 0
+        self._known: set[str] = set()  # Attachments that the process has.
+        self._end: Any = None
+
+    def open(
+        self,
+        pipeline: _core.Pipeline,
+        *,
+        seed: int,
+        epoch: int,
+        any_order: bool,
+        state: str | None,
+        cut_as: str | None = None,
+    ) -> IsolatedIterator:
+        """Begin a pass, as `_core.Engine.open` does."""
+        settings = {"seed": seed, "epoch": epoch, "any_order": any_order}
+        settings |= {"state": state, "cut_as": cut_as}
+        control = self._started()
+        attachments = {a.hash: a for a in pipeline.attachments}
+        request = {
+            "text": pipeline.text,
+            "hashes": list(attachments),
+            "attachments": {
+                name: a.content
+                for name, a in attachments.items()
+                if name not in self._known
+            },
+            "settings": settings,
+        }
+        self._known = set(attachments)
+        ours, theirs = _socket_pair()
+        with theirs, _file_of(request) as file:
+            try:
+                socket.send_fds(control, [b"o"], [theirs.fileno(), file])
+            except OSError:
+                raise self.lost() from None
+        return IsolatedIterator(self, ours)
+
+    def close(self) -> None:
+        """End the process. The next `open` starts another."""
+        self._process = None
+        if self._end is not None:
+            self._end()
+
+    @property
+    def pid(self) -> int:
+        """The process's id; 0 where there is none."""
+        return 0 if self._process is None else self._process.pid
+
+    def lost(self) -> Exception:
+        """Make the error that says how the process ended by itself."""
+        process = self._process
+        if process is None:
+            return CancelledError("the loader was closed")
+        try:
+            code = process.wait(_EXIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            return InternalError(
+                f"the engine's process (pid {process.pid}) closed its connection"
+            )
+        return EngineLostError(
+            f"the engine's process (pid {process.pid}) {_described(code)}; if memory "
+            "was short, give it less with millrace.configure(memory=...). The next "
+            "iter() starts another, and goes on from where the pass was"
+        )
+
+    def _started(self) -> socket.socket:
+        process, control = self._process, self._control
+        if process is not None and control is not None and self._owner == os.getpid():
+            if process.poll() is None:
+                return control
+            self.close()
+        ours, theirs = _socket_pair()
+        with theirs:
+            self._process = _start(theirs.fileno())
+        self._control, self._owner, self._known = ours, os.getpid(), set()
+        self._end = weakref.finalize(self, _end, self._process, ours, os.getpid())
+        ours.send(pickle.dumps(_hello()))
+        return ours
+
+
+class IsolatedIterator:
+    """One pass in another process; used as `_core.Iterator` is."""
+
+    def __init__(self, engine: IsolatedEngine, channel: socket.socket) -> None:
+        """Wait until the pass is open."""
+        self._engine = engine
+        self._pid = engine.pid
+        self._owner = os.getpid()
+        self._channel = channel
+        self._data = bytearray(MESSAGE_MAX)
+        self._borrower = Borrower()
+        self._is_cancelled = False
+        self._is_ended = False
+        self._error: bytes | None = None
+        self._taken = 0
+        self._bytes = 0
+        self._state = ""
+        self._facts = _NO_FACTS
+        self._began = time.monotonic()
+        self._first_seconds = 0.0
+        self._waited_seconds = 0.0
+        self._receive()
+
+    def __del__(self) -> None:
+        """Hang up: the engine ends the pass."""
+        self._channel.close()
+
+    def next(self) -> tuple[int, list[Any], int] | None:
+        """Give the next block, as `_core.Iterator.next` does."""
+        if self._error is not None:
+            raise pickle.loads(self._error)
+        if self._is_ended:
+            return None
+        start = time.monotonic()
+        block = self._receive()
+        now = time.monotonic()
+        self._waited_seconds += now - start
+        if block is None:
+            return None
+        if self._taken == 0:
+            self._first_seconds = now - self._began
+        self._taken += 1
+        released = self._borrower.released()
+        with contextlib.suppress(OSError):  # If it is gone, what it sent is still here.
+            self._channel.send(marshal.dumps((self._taken, released)))
+        return block
+
+    def _receive(self) -> tuple[int, list[Any], int] | None:
+        """Read the next message; give its block where it has one."""
+        kind, told, place, descriptors = self._message()
+        memory, size = None, 0
+        if place is not None:
+            number, segment_size, size, whole, dropped = place
+            for descriptor in descriptors:
+                self._borrower.add(number, descriptor, segment_size)
+            self._borrower.drop(dropped)
+            memory = self._borrower.borrow(number)
+            told = told or memoryview(memory).cast("B")[size:whole]
+        head, columns = marshal.loads(told)
+        if kind == "error":
+            self._error = head
+            raise pickle.loads(head)
+        self._state, self._facts, *counts = head
+        if kind != "block":
+            self._is_ended = kind == "end"
+            return None
+        count, copied = counts
+        self._bytes += size
+        return count, [restored(c, memory) for c in columns], copied + size
+
+    def _message(self) -> tuple[str, Any, Any, list[int]]:
+        """Wait for a message; with it come the descriptors of new segments."""
+        try:
+            size, parts, _, _ = self._channel.recvmsg_into(
+                [self._data], _ROOM_FOR_ONE, socket.MSG_CMSG_CLOEXEC
+            )
+        except OSError:  # Closed, in a process that was forked.
+            size, parts = 0, []
+        descriptors = [int.from_bytes(data, sys.byteorder) for _, _, data in parts]
+        if size == 0 or self._is_cancelled:
+            for descriptor in descriptors:
+                os.close(descriptor)
+            raise self._ending()
+        kind, told, place = marshal.loads(memoryview(self._data)[:size])
+        return kind, told, place, descriptors
+
+    def _ending(self) -> Exception:
+        if self._is_cancelled:
+            return CancelledError("the pass was cancelled")
+        if self._owner != os.getpid():
+            return PipelineError(
+                "this pass belongs to the process that this one was forked from: call "
+                "iter() on the loader here"
+            )
+        return self._engine.lost()
+
+    def cancel(self) -> None:
+        """End the pass, and a wait for its next block in another thread."""
+        self._is_cancelled = True
+        with contextlib.suppress(OSError):
+            self._channel.shutdown(socket.SHUT_RDWR)
+
+    def state(self) -> str:
+        """Give the state after what `next` has given, as JSON."""
+        return self._state
+
+    def facts(self) -> str:
+        """Tell what the pass did so far, as JSON.
+
+        Work is the engine's; waiting and wall-clock time are those of this process.
+        """
+        facts = json.loads(self._facts)
+        sizes = self._borrower.sizes
+        facts["wall_seconds"] = time.monotonic() - self._began
+        facts["waited_seconds"] = self._waited_seconds
+        facts["first_block_seconds"] = self._first_seconds
+        facts["channel"] = {
+            "engine_pid": self._pid,
+            "channel_bytes": self._bytes,
+            "channel_segments": len(sizes),
+            "channel_memory_bytes": sum(sizes),
+        }
+        return json.dumps(facts)
+
+
+def _socket_pair() -> tuple[socket.socket, socket.socket]:
+    """Make two ends; ours is closed in processes that are forked from this."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    _sockets.add(ours)
+    return ours, theirs
+
+
+@contextlib.contextmanager
+def _file_of(request: dict[str, Any]) -> Iterator[int]:
+    """Write a request to a file without a name: attachments may be large."""
+    descriptor = os.memfd_create("millrace", os.MFD_CLOEXEC)
+    try:
+        with open(descriptor, "wb", closefd=False) as file:
+            pickle.dump(request, file, pickle.HIGHEST_PROTOCOL)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _start(descriptor: int) -> subprocess.Popen[bytes]:
+    """Start the process with its end of the socket.
+
+    It begins with Ctrl-C blocked, as this thread has it, until it ignores it.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "millrace.isolated_main", str(descriptor)],
+            stdin=subprocess.DEVNULL,
+            pass_fds=(descriptor,),
+            env=process_environment(),
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _hello() -> dict[str, Any]:
+    """Tell the process what it may use, and where modules are."""
+    given = budget()
+    return {
+        "path": [path or str(Path.cwd()) for path in sys.path],
+        "budget": {
+            "threads": given.threads,
+            "memory": given.memory_bytes,
+            "cache_memory": given.cache_bytes,
+        },
+    }
+
+
+def _end(process: subprocess.Popen[bytes], control: socket.socket, owner: int) -> None:
+    control.close()
+    if os.getpid() != owner:
+        return
+    try:
+        process.wait(_EXIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _described(code: int) -> str:
+    if code >= 0:
+        return f"ended with exit code {code}, and what it said is above"
+    with contextlib.suppress(ValueError):
+        return f"was killed by signal {-code} ({signal.Signals(-code).name})"
+    return f"was killed by signal {-code}"
+
+
+def _forget_after_fork() -> None:
+    # The engine's process ends when the last holder of its socket is gone.
+    for channel in list(_sockets):
+        channel.close()
+
+
+os.register_at_fork(after_in_child=_forget_after_fork)
