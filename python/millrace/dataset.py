@@ -271,11 +271,7 @@ class Dataset(Operators):
         return profile(self, seconds)
 
     def loader(
-        self,
-        *,
-        seed: int | None = None,
-        order: str = "logical",
-        isolate: bool = False,
+        self, *, seed: int | None = None, order: str = "logical", isolate: bool = False
     ) -> Loader:
         """Make a loader: one live pass at a time, with a state; see `Loader`."""
         from millrace.loader import Loader
@@ -283,12 +279,7 @@ class Dataset(Operators):
         return Loader(self, seed=seed, order=order, isolate=isolate)
 
     def to(
-        self,
-        name: str,
-        *,
-        device: Any = None,
-        pin: bool = False,
-        isolate: bool = False,
+        self, name: str, *, device: Any = None, pin: bool = False, isolate: bool = False
     ) -> FrameworkLoader:
         """Make a loader that gives the arrays of a framework. See `Loader.to`.
 

@@ -31,10 +31,19 @@ from millrace.errors import (
     PipelineError,
 )
 from millrace.functions import process_environment
-from millrace.segments import MESSAGE_MAX, Borrower, restored
+from millrace.segments import (
+    MESSAGE_MAX,
+    SMALL_AHEAD,
+    SMALL_BYTES,
+    Borrower,
+    restored,
+)
 
 _EXIT_SECONDS = 3.0
 _ROOM_FOR_ONE = socket.CMSG_LEN(4)  # Descriptor, beside a message.
+# A few small blocks are told of together: that wakes the engine's process less often.
+_TOLD_LATE = SMALL_AHEAD // 4
+_TOLD_LATE_BYTES = SMALL_BYTES // SMALL_AHEAD
 _NO_FACTS = '{"blocks": 0}'
 
 _sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
@@ -65,8 +74,6 @@ class IsolatedEngine:
         cut_as: str | None = None,
     ) -> IsolatedIterator:
         """Begin a pass, as `_core.Engine.open` does."""
-        settings = {"seed": seed, "epoch": epoch, "any_order": any_order}
-        settings |= {"state": state, "cut_as": cut_as}
         control = self._started()
         attachments = {a.hash: a for a in pipeline.attachments}
         request = {
@@ -77,15 +84,21 @@ class IsolatedEngine:
                 for name, a in attachments.items()
                 if name not in self._known
             },
-            "settings": settings,
+            "settings": {
+                "seed": seed,
+                "epoch": epoch,
+                "any_order": any_order,
+                "state": state,
+                "cut_as": cut_as,
+            },
         }
-        self._known = set(attachments)
         ours, theirs = _socket_pair()
         with theirs, _file_of(request) as file:
             try:
                 socket.send_fds(control, [b"o"], [theirs.fileno(), file])
             except OSError:
                 raise self.lost() from None
+        self._known = set(attachments)
         return IsolatedIterator(self, ours)
 
     def close(self) -> None:
@@ -146,6 +159,8 @@ class IsolatedIterator:
         self._is_ended = False
         self._error: bytes | None = None
         self._taken = 0
+        self._told = 0
+        self._size = 0  # Of the block that was taken last.
         self._bytes = 0
         self._state = ""
         self._facts = _NO_FACTS
@@ -173,10 +188,16 @@ class IsolatedIterator:
         if self._taken == 0:
             self._first_seconds = now - self._began
         self._taken += 1
+        if self._taken >= self._told + _TOLD_LATE or self._size > _TOLD_LATE_BYTES:
+            self._tell()
+        return block
+
+    def _tell(self) -> None:
+        """Say how many blocks were taken, and what memory came free."""
+        self._told = self._taken
         released = self._borrower.released()
         with contextlib.suppress(OSError):  # If it is gone, what it sent is still here.
             self._channel.send(marshal.dumps((self._taken, released)))
-        return block
 
     def _receive(self) -> tuple[int, list[Any], int] | None:
         """Read the next message; give its block where it has one."""
@@ -198,6 +219,7 @@ class IsolatedIterator:
             self._is_ended = kind == "end"
             return None
         count, copied = counts
+        self._size = size
         self._bytes += size
         return count, [restored(c, memory) for c in columns], copied + size
 

@@ -8,6 +8,7 @@ Ctrl-C is the trainer's business, and ignored here.
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import marshal
 import mmap
@@ -26,10 +27,16 @@ from millrace import _core
 from millrace.engine import configure, engine
 from millrace.errors import Error, InternalError
 from millrace.functions import configure_runners
-from millrace.segments import MESSAGE_MAX, Lender, Packing
+from millrace.segments import (
+    AHEAD,
+    MESSAGE_MAX,
+    SMALL_AHEAD,
+    SMALL_BYTES,
+    Lender,
+    Packing,
+)
 
 _INLINE_MAX = 32 << 10  # What is larger goes through the segment.
-_AHEAD = 2  # Blocks that were sent and not taken.
 _LEAVE_SECONDS = 1.0
 
 
@@ -113,7 +120,7 @@ class _Pass:
         self._iterator: _core.Iterator | None = None
         self._hung_up = threading.Event()
         self._lender = Lender()
-        self._sent = 0
+        self._ahead: collections.deque[int] = collections.deque()  # Bytes of each.
         self._taken = 0
 
     def hang_up(self) -> None:
@@ -140,12 +147,16 @@ class _Pass:
         while (block := iterator.next()) is not None:
             count, columns, copied = block
             head = (iterator.state(), iterator.facts(), count, copied)
-            self._send("block", head, columns)
-            self._sent += 1
+            self._ahead.append(self._send("block", head, columns))
             # Also where there is nothing to wait for, what was taken is read.
-            while self._receive(wait=self._sent - self._taken >= _AHEAD):
+            while self._receive(wait=self._is_far_ahead()):
                 pass
         self._send("end", (iterator.state(), iterator.facts()), [])
+
+    def _is_far_ahead(self) -> bool:
+        count = len(self._ahead)
+        few = AHEAD if sum(self._ahead) > SMALL_BYTES else SMALL_AHEAD
+        return count >= few
 
     def _opened(self) -> _core.Iterator:
         pipeline = _core.Pipeline.parse(self._request["text"], self._attachments)
@@ -154,15 +165,15 @@ class _Pass:
             self._iterator.cancel()
         return self._iterator
 
-    def _send(self, kind: str, head: Any, columns: list[Any]) -> None:
-        """Send a message: arrays, and what is long, through a segment."""
+    def _send(self, kind: str, head: Any, columns: list[Any]) -> int:
+        """Send a message: arrays, and what is long, through a segment of some bytes."""
         packing = Packing(columns)
         told = marshal.dumps((head, packing.columns))
         inline = len(told) <= _INLINE_MAX
         size = packing.size + (0 if inline else len(told))
         if size == 0:
             self._channel.send(marshal.dumps((kind, told, None)))
-            return
+            return 0
         segment, descriptor = self._lender.lend(size)
         memory = segment.memory()
         packing.copy_to(memory)
@@ -173,11 +184,12 @@ class _Pass:
         message = marshal.dumps((kind, told, (*place, self._lender.dropped())))
         if descriptor is None:
             self._channel.send(message)
-            return
+            return size
         try:
             socket.send_fds(self._channel, [message], [descriptor])
         finally:
             os.close(descriptor)
+        return size
 
     def _receive(self, *, wait: bool) -> bool:
         """Read what was taken and came back; False where there is nothing to read."""
@@ -188,7 +200,10 @@ class _Pass:
             return False
         if not data:
             raise BrokenPipeError
-        self._taken, released = marshal.loads(data)
+        taken, released = marshal.loads(data)
+        while self._taken < taken:
+            self._ahead.popleft()
+            self._taken += 1
         self._lender.take_back(released)
         return True
 

@@ -219,9 +219,7 @@ class Loader:
     def _begin(self) -> tuple[RowMaker, Iterator[Any]]:
         """Begin as `iter` does; give the rows' values as the engine has them."""
         loaded = self._leave()
-        run = _Pass(
-            self.dataset, self.seed, self._epoch, self._order, self._isolated
-        )
+        run = _Pass(self.dataset, self.seed, self._epoch, self._order, self._isolated)
         if loaded is None:
             run.open()
         else:
@@ -413,7 +411,7 @@ def profile(dataset: Dataset, seconds: float) -> str:
     for _ in run.values():
         if time.monotonic() > end:
             break
-    assert run.iterator is not None
+    assert isinstance(run.iterator, _core.Iterator)
     report = run.iterator.report()
     run.iterator.cancel()
     return report

@@ -19,6 +19,12 @@ import numpy as np
 
 MESSAGE_MAX = 64 << 10  # Of what goes through a socket; more goes through a segment.
 
+# Blocks that were sent and not taken: so many, or more where all of them are small,
+# since to wake each other takes two processes longer than to hand over a small block.
+AHEAD = 2
+SMALL_AHEAD = 16
+SMALL_BYTES = 1 << 20
+
 _ALIGNMENT = 64  # Of memory that frameworks take as it is.
 _SIZE_STEP = 64 << 10
 # Where sizes change, free segments of the wrong size must not pile up.
@@ -65,8 +71,8 @@ class Segment:
 class Packing:
     """Where a block's arrays go in a segment, and what the other side is told.
 
-    An array is described by type, shape and offset; values whose parts differ in size by
-    a pair of values and axes; lists one by one; texts are what they are.
+    An array is described by type, shape and offset; values whose parts differ in size
+    by a pair of values and axes; lists one by one; texts are what they are.
     """
 
     def __init__(self, columns: list[Any]) -> None:
@@ -180,10 +186,8 @@ class Borrower:
 
     def released(self) -> list[int]:
         """Tell which segments came free, some at a time; each is named once."""
-        numbers: list[int] = []
-        while self._released and len(numbers) < _RELEASED_MAX:
-            numbers.append(self._released.popleft())
-        return numbers
+        count = min(len(self._released), _RELEASED_MAX)
+        return [self._released.popleft() for _ in range(count)]
 
     @property
     def sizes(self) -> list[int]:
@@ -191,18 +195,24 @@ class Borrower:
         return [segment.size for segment in self._segments.values()]
 
 
-_dtypes: dict[str, np.dtype[Any]] = {}
+class _DTypes(dict[str, np.dtype[Any]]):
+    """NumPy's types by name; to make one takes longer than to make an array."""
+
+    def __missing__(self, name: str) -> np.dtype[Any]:
+        return self.setdefault(name, np.dtype(name))
+
+
+_dtypes = _DTypes()
 
 
 def restored(described: Any, memory: Any) -> Any:
     """Make a column of its description, its arrays over the memory."""
     if described.__class__ is tuple:
-        if len(described) == 2:
-            values, axes = described
-            return restored(values, memory), [restored(a, memory) for a in axes]
-        name, shape, offset = described
-        dtype = _dtypes.get(name) or _dtypes.setdefault(name, np.dtype(name))
-        return np.ndarray(shape, dtype, memory, offset)
+        if len(described) == 3:
+            name, shape, offset = described
+            return np.ndarray(shape, _dtypes[name], memory, offset)
+        values, axes = described
+        return restored(values, memory), [restored(axis, memory) for axis in axes]
     if described.__class__ is list and described:
         if isinstance(described[0], str | bytes):
             return described
