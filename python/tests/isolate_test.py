@@ -203,7 +203,7 @@ def test_columns_of_all_kinds(kind: str) -> None:
 def test_ranks_read_as_without() -> None:
     ds = mr.range(50).shuffle(10, seed=1).batch(4)
     for remainder in ("keep", "drop", "pad"):
-        for consumer in range(3):
+        for consumer in (0, 2):
             given: Any = {"consumer": consumer, "consumers": 3, "seed": 5}
             plain = ds.distribute(**given, remainder=remainder)
             isolated = ds.distribute(**given, remainder=remainder, isolate=True)
@@ -239,8 +239,11 @@ def test_batches_that_are_kept_stay_as_they_are() -> None:
     assert all((array == n + 1).all() for n, array in enumerate(kept))
 
 
-def test_memory_is_used_again_when_the_last_array_over_it_dies() -> None:
-    with mr.loader(numbered(200), seed=0, isolate=True) as loader:
+@pytest.mark.parametrize(("floats", "ahead"), [(16 * 1024, 16), (600_000, 2)])
+def test_memory_is_used_again_when_the_last_array_over_it_dies(
+    floats: int, ahead: int
+) -> None:
+    with mr.loader(numbered(60, floats), seed=0, isolate=True) as loader:
         seen: list[int] = []
         parts: list[Any] = []
         for number, batch in enumerate(loader):
@@ -251,8 +254,8 @@ def test_memory_is_used_again_when_the_last_array_over_it_dies() -> None:
         stats = loader.stats()
     assert len(set(seen[3:]) & set(seen[:3])) == 0
     assert all((part == number).all() for number, part in enumerate(parts))
-    assert len(set(seen)) <= 3 + 5
-    assert stats["channel_segments"] <= 3 + 5
+    assert len(set(seen)) <= 3 + ahead + 5
+    assert stats["channel_segments"] <= 3 + ahead + 5
     assert all(address % 64 == 0 for address in seen)
 
 
