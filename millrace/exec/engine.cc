@@ -22,6 +22,7 @@
 #include "millrace/base/status.h"
 #include "millrace/core/allocator.h"
 #include "millrace/core/block.h"
+#include "millrace/core/large_shared_allocator.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/least_memory.h"
 #include "millrace/exec/left_out.h"
@@ -67,7 +68,9 @@ bool GivesBatches(const PassPlan& plan) {
 
 Engine::Engine(const EngineOptions& options)
     : options_(options),
-      pool_(core::MakeHeapAllocator(), {}),
+      pool_(options.shares_memory ? core::MakeLargeSharedAllocator()
+                                  : core::MakeHeapAllocator(),
+            {}),
       caches_(options.cache_bytes),
       memory_(pool_, options.memory_bytes) {
   CHECK_GE(options.threads, 1);

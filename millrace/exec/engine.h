@@ -54,7 +54,8 @@ struct EngineOptions {
   int64_t memory_bytes = int64_t{1} << 30;  // For all that is in work or ready.
   int64_t cache_bytes = int64_t{1} << 30;   // For what caches keep in memory, besides.
   bool meters = true;                       // Whether operators are measured.
-  base::Clock& clock = base::RealClock();   // For the meters.
+  bool shares_memory = false;  // Whether other processes can map large buffers.
+  base::Clock& clock = base::RealClock();  // For the meters.
 };
 
 class Iterator;

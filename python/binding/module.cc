@@ -207,13 +207,17 @@ void AddEngines(nb::module_& module) {
       .def("report", &python::Iterator::Report, WithoutLock())
       .def_prop_ro("lanes", &python::Iterator::Lanes);
   nb::class_<python::Engine>(module, "Engine")
-      .def("__init__",
-           [](python::Engine* self, int threads, int64_t memory_bytes,
-              int64_t cache_bytes) {
-             new (self) python::Engine({.threads = threads,
-                                        .memory_bytes = memory_bytes,
-                                        .cache_bytes = cache_bytes});
-           })
+      .def(
+          "__init__",
+          [](python::Engine* self, int threads, int64_t memory_bytes,
+             int64_t cache_bytes, bool shares_memory) {
+            new (self) python::Engine({.threads = threads,
+                                       .memory_bytes = memory_bytes,
+                                       .cache_bytes = cache_bytes,
+                                       .shares_memory = shares_memory});
+          },
+          nb::arg("threads"), nb::arg("memory_bytes"), nb::arg("cache_bytes"),
+          nb::arg("shares_memory") = false)
       .def("open", &Open, nb::arg("pipeline"), nb::kw_only(), nb::arg("seed"),
            nb::arg("epoch"), nb::arg("any_order"), nb::arg("state").none(),
            nb::arg("cut_as").none() = nb::none())

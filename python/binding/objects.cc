@@ -189,7 +189,12 @@ python::TextList ToTextList(const nb::list& list) {
 void AddMemory(nb::module_& module) {
   static PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(GetBuffer)},
                                 {0, nullptr}};
-  nb::class_<Memory>(module, "Memory", nb::type_slots(slots));
+  nb::class_<Memory>(module, "Memory", nb::type_slots(slots))
+      .def_prop_ro("shared", [](const Memory& memory) -> nb::object {
+        const python::SharedPlace& place = memory.array.shared;
+        if (place.descriptor < 0) return nb::none();
+        return nb::make_tuple(place.descriptor, place.bytes, place.offset);
+      });
 }
 
 python::Argument ToArgument(nb::handle object) {

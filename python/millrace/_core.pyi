@@ -22,6 +22,13 @@ def run_command(words: list[str]) -> int:
 def catalog() -> str:
     """All operators and kernels, as JSON: millrace._catalog has its form."""
 
+class Memory:
+    """The engine's memory, which arrays over it have as their base."""
+
+    @property
+    def shared(self) -> tuple[int, int, int] | None:
+        """Where other processes can map it: a descriptor, all bytes, its offset."""
+
 class Attachment:
     """Bytes that travel beside a pipeline, named by their content."""
 
@@ -187,7 +194,17 @@ class ResultFrame:
 class Engine:
     """Threads and memory, shared by all iterators over them."""
 
-    def __init__(self, threads: int, memory_bytes: int, cache_bytes: int) -> None: ...
+    def __init__(
+        self,
+        threads: int,
+        memory_bytes: int,
+        cache_bytes: int,
+        shares_memory: bool = False,
+    ) -> None:
+        """Starts its threads.
+
+        One that shares memory has large buffers where other processes can map them.
+        """
     def open(
         self,
         pipeline: Pipeline,

@@ -73,6 +73,7 @@ class _Process:
         self.lock = threading.Lock()
         self.budget: Budget | None = None
         self.engine: _core.Engine | None = None
+        self.shares_memory = False
         self.pid = 0
 
 
@@ -117,6 +118,11 @@ def configure(
         return budget
 
 
+def share_memory() -> None:
+    """Have large buffers where other processes can map them, before anything runs."""
+    _process.shares_memory = True
+
+
 def budget() -> Budget:
     """Tell what the engine of this process uses, or will use."""
     return _process.budget or default_budget()
@@ -132,6 +138,7 @@ def engine() -> _core.Engine:
                 _process.budget.threads,
                 _process.budget.memory_bytes,
                 _process.budget.cache_bytes,
+                _process.shares_memory,
             )
             _process.pid = os.getpid()
         return _process.engine

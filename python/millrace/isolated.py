@@ -32,15 +32,16 @@ from millrace.errors import (
 )
 from millrace.functions import process_environment
 from millrace.segments import (
+    DESCRIPTORS_MAX,
     MESSAGE_MAX,
     SMALL_AHEAD,
     SMALL_BYTES,
     Borrower,
-    restored,
+    Restoring,
 )
 
 _EXIT_SECONDS = 3.0
-_ROOM_FOR_ONE = socket.CMSG_LEN(4)  # Descriptor, beside a message.
+_DESCRIPTORS_ROOM = socket.CMSG_LEN(4 * DESCRIPTORS_MAX)
 # A few small blocks are told of together: that wakes the engine's process less often.
 _TOLD_LATE = SMALL_AHEAD // 4
 _TOLD_LATE_BYTES = SMALL_BYTES // SMALL_AHEAD
@@ -201,15 +202,13 @@ class IsolatedIterator:
 
     def _receive(self) -> tuple[int, list[Any], int] | None:
         """Read the next message; give its block where it has one."""
-        kind, told, place, descriptors = self._message()
-        memory, size = None, 0
-        if place is not None:
-            number, segment_size, size, whole, dropped = place
-            for descriptor in descriptors:
-                self._borrower.add(number, descriptor, segment_size)
-            self._borrower.drop(dropped)
-            memory = self._borrower.borrow(number)
-            told = told or memoryview(memory).cast("B")[size:whole]
+        kind, told, own, changes, sizes = self._message()
+        self._borrower.drop(changes[1])
+        segment = None
+        if own is not None:
+            number, start, end = own
+            segment = self._borrower.borrow(number)
+            told = told or memoryview(segment).cast("B")[start:end]
         head, columns = marshal.loads(told)
         if kind == "error":
             self._error = head
@@ -219,25 +218,33 @@ class IsolatedIterator:
             self._is_ended = kind == "end"
             return None
         count, copied = counts
-        self._size = size
-        self._bytes += size
-        return count, [restored(c, memory) for c in columns], copied + size
+        self._size = sum(sizes)
+        self._bytes += self._size
+        value = Restoring(self._borrower, segment).value
+        return count, [value(column) for column in columns], copied + sizes[0]
 
-    def _message(self) -> tuple[str, Any, Any, list[int]]:
-        """Wait for a message; with it come the descriptors of new segments."""
+    def _message(self) -> Any:
+        """Wait for a message; map the new memory that came with it."""
         try:
             size, parts, _, _ = self._channel.recvmsg_into(
-                [self._data], _ROOM_FOR_ONE, socket.MSG_CMSG_CLOEXEC
+                [self._data], _DESCRIPTORS_ROOM, socket.MSG_CMSG_CLOEXEC
             )
         except OSError:  # Closed, in a process that was forked.
             size, parts = 0, []
-        descriptors = [int.from_bytes(data, sys.byteorder) for _, _, data in parts]
-        if size == 0 or self._is_cancelled:
+        descriptors = [
+            number for _, _, data in parts for number in memoryview(data).cast("i")
+        ]
+        try:
+            if size == 0 or self._is_cancelled:
+                raise self._ending()
+            message = marshal.loads(memoryview(self._data)[:size])
+            created, _ = message[3]
+            for descriptor, (number, bytes_) in zip(descriptors, created, strict=True):
+                self._borrower.add(number, descriptor, bytes_)
+            return message
+        finally:
             for descriptor in descriptors:
                 os.close(descriptor)
-            raise self._ending()
-        kind, told, place = marshal.loads(memoryview(self._data)[:size])
-        return kind, told, place, descriptors
 
     def _ending(self) -> Exception:
         if self._is_cancelled:

@@ -24,7 +24,7 @@ import traceback
 from typing import Any
 
 from millrace import _core
-from millrace.engine import configure, engine
+from millrace.engine import configure, engine, share_memory
 from millrace.errors import Error, InternalError
 from millrace.functions import configure_runners
 from millrace.segments import (
@@ -50,6 +50,7 @@ def main() -> None:
     hello = pickle.loads(message)
     sys.path[:] = hello["path"]
     configure(**hello["budget"])
+    share_memory()
     configure_runners()
     _Passes(control).serve()
     os._exit(0)
@@ -166,30 +167,33 @@ class _Pass:
         return self._iterator
 
     def _send(self, kind: str, head: Any, columns: list[Any]) -> int:
-        """Send a message: arrays, and what is long, through a segment of some bytes."""
-        packing = Packing(columns)
+        """Send a message, arrays and what is long through memory; give these bytes."""
+        packing = Packing(columns, self._lender)
         told = marshal.dumps((head, packing.columns))
         inline = len(told) <= _INLINE_MAX
         size = packing.size + (0 if inline else len(told))
-        if size == 0:
-            self._channel.send(marshal.dumps((kind, told, None)))
-            return 0
-        segment, descriptor = self._lender.lend(size)
-        memory = segment.memory()
-        packing.copy_to(memory)
-        if not inline:
-            memoryview(memory).cast("B")[packing.size : size] = told
-            told = b""
-        place = (segment.number, segment.size, packing.size, size)
-        message = marshal.dumps((kind, told, (*place, self._lender.dropped())))
-        if descriptor is None:
-            self._channel.send(message)
-            return size
-        try:
-            socket.send_fds(self._channel, [message], [descriptor])
-        finally:
-            os.close(descriptor)
-        return size
+        own: tuple[int, int, int] | None = None
+        with contextlib.ExitStack() as closing:
+            if size > 0:
+                segment, descriptor = self._lender.segment(size)
+                if descriptor is not None:
+                    closing.callback(os.close, descriptor)
+                    packing.created.append((segment.number, segment.size))
+                    packing.descriptors.append(descriptor)
+                memory = segment.memory()
+                packing.copy_to(memory)
+                if not inline:
+                    memoryview(memory).cast("B")[packing.size : size] = told
+                    told = b""
+                own = (segment.number, packing.size, size)
+            changes = (packing.created, self._lender.dropped())
+            sizes = (packing.size, packing.shared_size)
+            message = marshal.dumps((kind, told, own, changes, sizes))
+            if packing.descriptors:
+                socket.send_fds(self._channel, [message], packing.descriptors)
+            else:
+                self._channel.send(message)
+        return size + packing.shared_size
 
     def _receive(self, *, wait: bool) -> bool:
         """Read what was taken and came back; False where there is nothing to read."""

@@ -227,11 +227,15 @@ def test_a_rank_without_rows_is_padded() -> None:
 # --- Memory ---
 
 
-def test_batches_that_are_kept_stay_as_they_are() -> None:
-    with mr.loader(numbered(200), seed=0, isolate=True) as loader:
+LARGE = 600_000  # Floats of a batch that is not copied.
+
+
+@pytest.mark.parametrize(("batches", "floats"), [(200, 16 * 1024), (40, LARGE)])
+def test_batches_that_are_kept_stay_as_they_are(batches: int, floats: int) -> None:
+    with mr.loader(numbered(batches, floats), seed=0, isolate=True) as loader:
         kept = [batch["x"] for batch in loader]
         descriptors = len(list(Path("/proc/self/fd").iterdir()))
-        assert loader.stats()["channel_segments"] >= 200
+        assert loader.stats()["channel_segments"] >= batches
     assert descriptors < 100
     for number, array in enumerate(kept):
         assert (array == number).all()
@@ -239,7 +243,27 @@ def test_batches_that_are_kept_stay_as_they_are() -> None:
     assert all((array == n + 1).all() for n, array in enumerate(kept))
 
 
-@pytest.mark.parametrize(("floats", "ahead"), [(16 * 1024, 16), (600_000, 2)])
+def test_large_batches_are_not_copied() -> None:
+    with mr.loader(numbered(40, LARGE), seed=0, isolate=True) as loader:
+        for number, batch in enumerate(loader):
+            assert (batch["x"] == number).all()
+            batch["x"][:] = -1  # Nobody else sees that.
+        stats = loader.stats()
+    assert stats["channel_bytes"] == 40 * LARGE * 4
+    assert stats["bytes_copied"] == 0
+
+
+def test_batches_outlive_the_process_that_made_them() -> None:
+    for floats in (16 * 1024, LARGE):
+        with mr.loader(numbered(9, floats), seed=0, isolate=True) as loader:
+            batches = iter(loader)
+            kept = [next(batches)["x"], next(batches)["x"]]
+            os.kill(engine_pid(loader), signal.SIGKILL)
+            wait_for_end(engine_pid(loader))
+        assert [float(array.mean()) for array in kept] == [0, 1]
+
+
+@pytest.mark.parametrize(("floats", "ahead"), [(16 * 1024, 16), (LARGE, 2)])
 def test_memory_is_used_again_when_the_last_array_over_it_dies(
     floats: int, ahead: int
 ) -> None:

@@ -31,7 +31,8 @@ int64_t AvailableMemoryBytes() { return exec::AvailableMemoryBytes(); }
 Engine::Engine(const EngineSettings& settings)
     : inner_(new exec::Engine({.threads = settings.threads,
                                .memory_bytes = settings.memory_bytes,
-                               .cache_bytes = settings.cache_bytes}),
+                               .cache_bytes = settings.cache_bytes,
+                               .shares_memory = settings.shares_memory}),
              [process = getpid()](exec::Engine* engine) {
                // A forked child has none of its threads, and cannot end them.
                if (getpid() == process) delete engine;

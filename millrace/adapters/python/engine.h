@@ -36,6 +36,7 @@ struct EngineSettings {
   int threads = 1;
   int64_t memory_bytes = 0;
   int64_t cache_bytes = 0;
+  bool shares_memory = false;  // Whether another process reads its blocks.
 };
 
 struct PassSettings {

@@ -51,6 +51,20 @@ Pipeline Shuffled() {
       {});
 }
 
+TEST(EngineTest, LargeArraysCanBeSharedWhereThatIsAskedFor) {
+  const Pipeline large =
+      Pipeline::Parse("%0 = range(stop=200000)\n%1 = batch(%0, size=200000)\n", {});
+  for (const bool shares : {true, false}) {
+    const Engine engine(
+        {.threads = 1, .memory_bytes = 64 << 20, .shares_memory = shares});
+    const std::optional<Rows> rows = engine.Open(large, {})->Next();
+    ASSERT_TRUE(rows.has_value());
+    const SharedPlace& shared = std::get<Array>(rows->columns[0]).shared;
+    EXPECT_EQ(shared.descriptor >= 0, shares);
+    EXPECT_GE(shared.bytes, shared.offset + 200'000 * int64_t{8});
+  }
+}
+
 TEST(EngineTest, GoesOnFromAStateInJson) {
   const Engine engine = MadeEngine();
   const auto whole = engine.Open(Shuffled(), {.seed = 3, .epoch = 1});

@@ -18,6 +18,7 @@
 #include "millrace/adapters/python/engine.h"
 #include "millrace/adapters/python/plain.h"
 #include "millrace/base/status.h"
+#include "millrace/core/allocator.h"
 #include "millrace/core/block.h"
 #include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
@@ -93,11 +94,21 @@ class HandingOver {
                                     core::Buffer values) {
     if (use_ == Use::kOwn && !IsOwn(values))
       return CopyNumbers(dtype, std::move(shape), values);
+    const SharedPlace shared = PlaceOf(values);
     const auto owner = std::make_shared<core::Buffer>(std::move(values));
     return Array{.dtype = std::string(core::Name(dtype)),
                  .shape = std::move(shape),
                  .data = owner->mutable_data(),
-                 .owner = owner};
+                 .owner = owner,
+                 .shared = shared};
+  }
+
+  static SharedPlace PlaceOf(const core::Buffer& values) {
+    if (values.storage() == nullptr) return {};
+    const core::Region& region = values.storage()->region();
+    return {.descriptor = region.descriptor,
+            .bytes = region.size,
+            .offset = values.data() - region.data};
   }
 
   absl::StatusOr<Array> CopyNumbers(core::DType dtype, std::vector<int64_t> shape,

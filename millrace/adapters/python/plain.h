@@ -39,12 +39,20 @@ struct FieldType {
   bool weak = false;  // Of terms: gives way to the types it meets.
 };
 
+// Memory that other processes can map: all of it, and where in it something begins.
+struct SharedPlace {
+  int descriptor = -1;  // -1: there is none.
+  int64_t bytes = 0;
+  int64_t offset = 0;
+};
+
 // Numbers in row-major order, kept alive by their owner.
 struct Array {
   std::string dtype;
   std::vector<int64_t> shape = {};
   void* data = nullptr;
   std::shared_ptr<const void> owner = {};
+  SharedPlace shared = {};
 };
 
 // Texts in row-major order.
