@@ -45,7 +45,6 @@ _DESCRIPTORS_ROOM = socket.CMSG_LEN(4 * DESCRIPTORS_MAX)
 # A few small blocks are told of together: that wakes the engine's process less often.
 _TOLD_LATE = SMALL_AHEAD // 4
 _TOLD_LATE_BYTES = SMALL_BYTES // SMALL_AHEAD
-_NO_FACTS = '{"blocks": 0}'
 
 _sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
@@ -164,7 +163,7 @@ class IsolatedIterator:
         self._size = 0  # Of the block that was taken last.
         self._bytes = 0
         self._state = ""
-        self._facts = _NO_FACTS
+        self._facts = ""
         self._began = time.monotonic()
         self._first_seconds = 0.0
         self._waited_seconds = 0.0

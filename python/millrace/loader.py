@@ -398,7 +398,15 @@ def loader(
         order: "logical", the same rows in the same order every time; or "any", each
             part of the data as soon as it is ready.
         isolate: Run the engine in a child process, so that this one has none of its
-            threads and no memory of it but the batches it was given.
+            threads and no memory of it but the batches it was given. A function in
+            Python whose output is not declared still runs here once, when the pipeline
+            is built.
+
+    Example:
+        >>> import millrace as mr
+        >>> with mr.loader(mr.range(4).batch(2), isolate=True) as loader:
+        ...     [batch["value"].tolist() for batch in loader]
+        [[0, 1], [2, 3]]
     """
     return Loader(dataset, seed=seed, order=order, isolate=isolate)
 

@@ -499,6 +499,15 @@ def test_a_rank_whose_process_was_killed_goes_on() -> None:
         same([*before, *loader], list(ds.distribute(**given)))
 
 
+def test_interrupts_are_the_trainers_business() -> None:
+    whole = taken(mr.loader(shuffled(), seed=3))
+    with mr.loader(shuffled(), seed=3, isolate=True) as loader:
+        batches = iter(loader)
+        first = next(batches)
+        os.kill(engine_pid(loader), signal.SIGINT)
+        assert taken([first, *batches]) == whole
+
+
 PARENT = """
 import os, time
 import millrace as mr
@@ -563,21 +572,36 @@ def _refusal(batches: Any) -> str:
     return ""
 
 
+FORKING = """
+import os
+import millrace as mr
+
+loader = mr.range(100).batch(2).loader(isolate=True)
+batches = iter(loader)
+next(batches)
+if os.fork() == 0:
+    os.read(0, 1)
+    os._exit(0)
+print(loader.stats()["engine_pid"], flush=True)
+os.read(0, 1)
+"""
+
+
 def test_a_forked_process_does_not_keep_the_engines_alive() -> None:
-    loader = mr.loader(shuffled(), seed=3, isolate=True)
-    next(iter(loader))
-    pid = engine_pid(loader)
-    told, tell = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(tell)
-        os.read(told, 1)  # Until the parent is done.
-        os._exit(0)
-    os.close(told)
-    loader.close()
+    parent = subprocess.Popen(
+        [sys.executable, "-c", FORKING],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert parent.stdin is not None and parent.stdout is not None
+    pid = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait()
     wait_for_end(pid)
-    os.close(tell)
-    os.waitpid(child, 0)
+    parent.stdin.close()  # Now the forked one ends too.
+    assert parent.stdout.read() == ""
+    parent.stdout.close()
 
 
 # --- Frameworks ---
