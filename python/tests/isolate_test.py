@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -465,6 +466,25 @@ def test_the_process_ends_with_the_loader() -> None:
     wait_for_end(second)
 
 
+def test_closing_ends_a_wait_in_another_thread() -> None:
+    def function(row: Any) -> Row:
+        while row["value"] > 0:
+            pass
+        return {"x": row["value"]}
+
+    ds = mr.range(9).map(function, python=True, output={"x": "int64"}).batch(1)
+    loader = ds.loader(isolate=True)
+    batches = iter(loader)
+    rest: list[Any] = []
+    thread = threading.Thread(target=lambda: rest.extend(batches))
+    assert next(batches)["x"].tolist() == [0]
+    thread.start()
+    loader.close()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert rest == []
+
+
 def test_a_process_that_was_killed_is_one_error_and_the_next_goes_on() -> None:
     whole = taken(mr.loader(shuffled(), seed=3))
     with mr.loader(shuffled(), seed=3, isolate=True) as loader:
@@ -620,3 +640,24 @@ def test_frameworks_take_the_memory_as_it_is(name: str) -> None:
     plain = numbered(30).to(name)
     plain.load_state_dict(state)
     assert [float(batch["x"][9]) for batch in plain] == list(range(30))
+
+
+@pytest.mark.frameworks
+def test_a_thread_takes_ahead_of_the_user() -> None:
+    torch = pytest.importorskip("torch")
+    from millrace.frameworks.device_loader import DeviceLoader
+
+    plain = mr.loader(shuffled(), seed=3)
+    first, second = taken(plain), taken(plain)
+    with mr.loader(shuffled(), seed=3, isolate=True) as inner:
+        loader = DeviceLoader(inner, torch.device("cpu"))
+        batches = iter(loader)
+        before = [next(batches), next(batches)]
+        assert loader.stats()["batches"] == 2
+        plain.load_state_dict(loader.state_dict())
+        assert taken(before) + taken(plain) == first
+        assert taken(loader) == second
+        os.kill(engine_pid(loader), signal.SIGKILL)
+        wait_for_end(engine_pid(loader))
+        loader.set_epoch(0)
+        assert taken(loader) == first
