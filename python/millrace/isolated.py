@@ -8,6 +8,7 @@ of this process does, and what it opens gives the same blocks.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import marshal
 import os
@@ -144,6 +145,17 @@ class IsolatedEngine:
         return ours
 
 
+@dataclasses.dataclass(frozen=True)
+class IsolatedMark:
+    """The state of a pass as it was at some moment; used as `_core.Mark` is."""
+
+    text: str
+
+    def json(self) -> str:
+        """Give it as JSON."""
+        return self.text
+
+
 class IsolatedIterator:
     """One pass in another process; used as `_core.Iterator` is."""
 
@@ -264,6 +276,10 @@ class IsolatedIterator:
     def state(self) -> str:
         """Give the state after what `next` has given, as JSON."""
         return self._state
+
+    def mark(self) -> IsolatedMark:
+        """Give the same as an object, as `_core.Iterator.mark` does."""
+        return IsolatedMark(self._state)
 
     def facts(self) -> str:
         """Tell what the pass did so far, as JSON.

@@ -28,7 +28,7 @@ from millrace.rows import RowMaker
 
 if TYPE_CHECKING:
     from millrace.dataset import Dataset
-    from millrace.isolated import IsolatedEngine, IsolatedIterator
+    from millrace.isolated import IsolatedEngine, IsolatedIterator, IsolatedMark
 
 _VERSION = 1
 # So far back the state can be asked for, at least: 8 batches that the user took, and
@@ -41,7 +41,7 @@ class _Place:
     """The engine's state after so many rows of the pass were taken."""
 
     taken: int
-    mark: _core.Mark
+    mark: _core.Mark | IsolatedMark
 
 
 class _Pass:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 
-from millrace.bench import drop_in, functions, hand_over, jpeg
+from millrace.bench import drop_in, functions, hand_over, isolate, jpeg
 from millrace.bench.lines import Line, as_json, table
 
 _WORKLOADS: dict[str, Callable[[int], list[Line]]] = {
@@ -14,6 +14,7 @@ _WORKLOADS: dict[str, Callable[[int], list[Line]]] = {
     "functions": functions.lines,
     "drop_in": drop_in.lines,
     "jpeg": jpeg.lines,
+    "isolate": isolate.lines,
 }
 
 
