@@ -61,7 +61,7 @@ def images(batches: int) -> Dataset:
 def hand_over(batches: Iterator[Any], pause: float) -> float:
     """Measure a pass: µs of this thread per batch, each ready after a pause."""
     next(batches)  # What a pass costs once is not what is measured.
-    times = []
+    times: list[float] = []
     while True:
         ready = time.perf_counter() + pause
         while time.perf_counter() < ready:
