@@ -15,6 +15,10 @@ def main() -> None:
         from millrace.bench.command import main as bench
 
         sys.exit(bench(sys.argv[3:]))
+    if sys.argv[1:2] == ["demo"]:  # The program's own shows pipelines without Python.
+        from millrace import demo
+
+        sys.exit(demo.main(sys.argv[2:]))
     sys.exit(_core.run_command(["millrace", *sys.argv[1:]]))
 
 
