@@ -46,7 +46,7 @@ def test_shows_what_it_says(tmp_path: Path) -> None:
     assert len(rates) == 2
     assert rates[0][1] == "1.00"
     assert "bottleneck: " in done.stdout
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.glob("millrace*")) == []
 
 
 def test_other_verbs_are_the_programs_own() -> None:

@@ -17,6 +17,7 @@ import pytest
 import torch
 from torch.utils.data import Dataset, DistributedSampler
 
+import millrace
 from millrace.torch import DataLoader
 
 RANKS = 2
@@ -98,7 +99,7 @@ def train_lightning(folder: Path, resume: bool) -> list[Any]:
 
 
 def train_accelerate(folder: Path, resume: bool) -> list[Any]:
-    import accelerate  # type: ignore[import-untyped]
+    import accelerate
 
     accelerator = accelerate.Accelerator(cpu=True)
     model: Any = Line()
@@ -184,7 +185,7 @@ def launch(name: str, run: str, folder: Path) -> list[Any]:
     """Runs the ranks; returns what each has seen."""
     command = [sys.executable, "-W", "ignore", "-m", "torch.distributed.run"]
     command += ["--standalone", f"--nproc-per-node={RANKS}", __file__]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(millrace.__file__).parents[1])}
     done = subprocess.run(
         [*command, name, run, str(folder)],
         env=environment,
