@@ -2,6 +2,7 @@
 # (tools/setup), builds what changed, and says what it is doing.
 
 PYTHON := .venv/bin/python
+FRAMEWORKS := .venv-frameworks/bin/python
 CLANG_FORMAT := clang-format-19
 CXX_FOLDERS = millrace docs python
 CXX_FILES = $(shell find $(CXX_FOLDERS) -name '*.h' -o -name '*.cc' -o -name '*.c')
@@ -17,19 +18,20 @@ say = @echo "== $(1)"
 ninja = --parallel $(shell nproc) $(if $(MAKE_TERMOUT),,-- --quiet)
 ctest = ctest --preset $(1) --parallel $(shell nproc)
 
-.PHONY: help demo test unit asan tsan python-test package-test wheel bench style
-.PHONY: clang-tidy lint lint-all format fuzz golden clean setup-build setup-check
+.PHONY: help demo test unit asan tsan python-test package-test frameworks-test wheel
+.PHONY: bench style clang-tidy lint lint-all format fuzz golden clean
+.PHONY: setup-build setup-package setup-check setup-frameworks
 
 help:  ## Show this list
 	@echo "Millrace: the commands of the project"
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' $(MAKEFILE_LIST) \
-	  | while read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
+	  | while read -r name text; do printf '  make %-15s %s\n' "$$name" "$$text"; done
 
-demo: configure-release  ## Build, then show a pipeline explained and run, and images
-	$(call say,Building Millrace (optimised))
-	@cmake --build --preset release --target millrace $(ninja)
+demo: setup-package configure-release  ## Build, then make images, train on them, time it
+	$(call say,Building the Python module (optimised))
+	@cmake --build --preset release --target _core $(ninja)
 	$(call say,Running the demo)
-	@build/release/bin/millrace demo
+	@PYTHONPATH=build/release/python $(PYTHON) -m millrace.command demo
 
 test: setup-check  ## Run every check there is
 	@tools/check
@@ -61,6 +63,16 @@ package-test: setup-check configure-dev  ## The tests of the Python package
 	@cmake --build --preset dev --target _core $(ninja)
 	$(call say,Running the tests of the Python package)
 	@PYTHONPATH=build/dev/python $(PYTHON) -m pytest -q -m 'not frameworks' python/tests
+
+frameworks-test: setup-frameworks configure-dev  ## The package beside torch, JAX, ...
+	$(call say,Building the Python module)
+	@cmake --build --preset dev --target _core $(ninja)
+	$(call say,Running the tests of the Python package beside all frameworks)
+	@PYTHONPATH=build/dev/python $(FRAMEWORKS) -m pytest -q python/tests
+	$(call say,Checking the types of all that is built on frameworks)
+	@$(FRAMEWORKS) -m mypy $$(find python examples -name '*.py')
+	$(call say,Trying it beside other releases of pyarrow)
+	@PYTHONPATH=build/dev/python tools/pyarrow_majors
 
 wheel: setup-check  ## Make the Python package's wheel (WHEEL_PYTHON=python3.12)
 	$(call say,Building the wheel (optimised))
@@ -108,10 +120,10 @@ golden: configure-dev  ## Rewrite the golden files from what the code says now
 	@$(PYTHON) tools/api_reference.py
 	@git status --short millrace python docs
 
-clean:  ## Remove the build tree (the Python environment stays)
+clean:  ## Remove the build tree (the Python environments stay)
 	rm -rf build
 
-setup-build setup-check: setup-%:
+setup-build setup-package setup-check setup-frameworks: setup-%:
 	@tools/setup $*
 
 # Configuring costs a second, and only then does a changed preset or package count.

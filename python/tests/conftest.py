@@ -6,6 +6,7 @@ import importlib.util
 
 _NEEDS = {
     "torch_*_test.py": "torch",
+    "torchrun_test.py": "torch",
     "to_torch_test.py": "torch",
     "to_jax_test.py": "jax",
     "to_tensorflow_test.py": "tensorflow",
