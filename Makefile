@@ -27,9 +27,9 @@ help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' $(MAKEFILE_LIST) \
 	  | while read -r name text; do printf '  make %-15s %s\n' "$$name" "$$text"; done
 
-demo: setup-package configure-release  ## Build, then make images, train on them, time it
-	$(call say,Building the Python module (optimised))
-	@cmake --build --preset release --target _core $(ninja)
+demo: setup-package configure-release  ## Build, make images, train on them, time it
+	$(call say,Building the Python module and the command (optimised))
+	@cmake --build --preset release --target _core millrace $(ninja)
 	$(call say,Running the demo)
 	@PYTHONPATH=build/release/python $(PYTHON) -m millrace.command demo
 
