@@ -64,11 +64,14 @@ package-test: setup-check configure-dev  ## The tests of the Python package
 	$(call say,Running the tests of the Python package)
 	@PYTHONPATH=build/dev/python $(PYTHON) -m pytest -q -m 'not frameworks' python/tests
 
+# Each file in a process of its own: TensorFlow and triton both bring LLVM, and abort
+# where the other one is.
 frameworks-test: setup-frameworks configure-dev  ## The package beside torch, JAX, ...
 	$(call say,Building the Python module)
 	@cmake --build --preset dev --target _core $(ninja)
 	$(call say,Running the tests of the Python package beside all frameworks)
-	@PYTHONPATH=build/dev/python $(FRAMEWORKS) -m pytest -q python/tests
+	@for file in python/tests/*_test.py; do echo "$$file"; \
+	  PYTHONPATH=build/dev/python $(FRAMEWORKS) -m pytest -q "$$file" || exit 1; done
 	$(call say,Checking the types of all that is built on frameworks)
 	@$(FRAMEWORKS) -m mypy $$(find python examples -name '*.py')
 	$(call say,Trying it beside other releases of pyarrow)
