@@ -20,8 +20,10 @@ import torch
 import torch.utils.data
 from torch.utils.data import Dataset, IterableDataset
 
+import millrace
 from millrace.torch import DataLoader
 
+PACKAGE_FOLDER = Path(millrace.__file__).parents[1]  # Where it is built.
 METHODS = ["fork", "spawn", "forkserver"]
 EXIT_SECONDS = 30.0
 
@@ -599,7 +601,7 @@ def start_script(tmp_path: Path, method: str, kind: str) -> Any:
     script = tmp_path / "train.py"
     script.write_text(textwrap.dedent(SCRIPT))
     here = Path(__file__).parent
-    environment = {**os.environ, "PYTHONPATH": f"{here}:{here.parent}"}
+    environment = {**os.environ, "PYTHONPATH": f"{here}:{PACKAGE_FOLDER}"}
     trainer = subprocess.Popen(
         [sys.executable, str(script), method, kind],
         env=environment,
@@ -633,7 +635,7 @@ def test_a_main_module_without_guard_is_named(tmp_path: Path) -> None:
         "for batch in loader:\n"
         "    pass\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE_FOLDER)}
     done = subprocess.run(
         [sys.executable, str(script)],
         env=environment,
