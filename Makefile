@@ -64,8 +64,8 @@ package-test: setup-check configure-dev  ## The tests of the Python package
 	$(call say,Running the tests of the Python package)
 	@PYTHONPATH=build/dev/python $(PYTHON) -m pytest -q -m 'not frameworks' python/tests
 
-# Each file in a process of its own: TensorFlow and triton both bring LLVM, and abort
-# where the other one is.
+# Each file in a process of its own: TensorFlow and what torch compiles with do not
+# always bear each other.
 frameworks-test: setup-frameworks configure-dev  ## The package beside torch, JAX, ...
 	$(call say,Building the Python module)
 	@cmake --build --preset dev --target _core $(ninja)
