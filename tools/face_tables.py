@@ -95,7 +95,7 @@ POSITIONAL = {"axis", "count", "dtype", "format", "path", "separator"}
 
 # Operators whose methods and functions are written by hand, for their arguments are
 # not those that users have.
-BY_HAND = {"from_arrays", "from_rows", "map_python"}
+BY_HAND = {"from_arrays", "from_generator", "from_rows", "map_python"}
 
 # Methods and functions of which only the signature and the beginning differ.
 OWN_PARAMETERS = {

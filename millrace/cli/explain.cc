@@ -54,7 +54,9 @@ Verb ExplainVerb() {
                 "  %0 = range(stop=1000)\n"
                 "  %1 = map(%0, function={x: .value * 2, noise: uniform(0.0, 1.0)})\n"
                 "  %2 = filter(%1, predicate={.noise < 0.5})\n"
-                "  %3 = batch(%2, size=32)");
+                "  %3 = batch(%2, size=32)\n\n"
+                "With the Python package FILE may also be a Python file that defines a "
+                "dataset:\n  millrace explain train.py");
             return [options] { return Explain(*options); };
           }};
 }

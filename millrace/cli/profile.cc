@@ -42,6 +42,9 @@ Verb ProfileVerb() {
                 .add_option("--seconds", options->seconds,
                             "For how long; 5 by default, less where the pass ends")
                 ->check(CLI::PositiveNumber);
+            command.footer(
+                "With the Python package FILE may also be a Python file that defines a "
+                "dataset:\n  millrace profile train.py");
             return [options] { return Profile(*options); };
           }};
 }

@@ -56,6 +56,9 @@ Verb RunVerb() {
             command.add_option("--show", options->show,
                                "How many blocks to show; 1 by default");
             command.add_flag("--quiet", options->quiet, "Do not tell the speed");
+            command.footer(
+                "With the Python package FILE may also be a Python file that defines a "
+                "dataset:\n  millrace run train.py");
             return [options] { return Run(*options); };
           }};
 }

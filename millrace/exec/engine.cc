@@ -73,13 +73,13 @@ Engine::Engine(const EngineOptions& options)
             {}),
       caches_(options.cache_bytes),
       memory_(pool_, options.memory_bytes) {
-  CHECK_GE(options.threads, 1);
-  CHECK_GE(options.io_threads, 1);
+  CHECK_GE(options.threads, 0);
+  CHECK_GE(options.io_threads, options.threads > 0 ? 1 : 0);
   for (int i = 0; i < options.threads; ++i) {
     threads_.emplace_back(
         [this, i](const std::stop_token& stop) { Work(Role::kCompute, i, stop); });
   }
-  for (int i = 0; i < options.io_threads; ++i) {
+  for (int i = 0; options.threads > 0 && i < options.io_threads; ++i) {
     threads_.emplace_back(
         [this, i](const std::stop_token& stop) { Work(Role::kFetch, i, stop); });
   }
@@ -142,7 +142,10 @@ void Engine::RunTask(Task task, PassRun& pass, int thread) {
 // of a thread that sleeps: to wake either up would cost more than many a task.
 bool Engine::Help(PassRun& pass) {
   Task task;
-  if (computing_asleep_ == 0 || !pass.Claim(true, task)) return false;
+  const bool alone = options_.threads == 0;
+  if (computing_asleep_ == 0 && !alone) return false;
+  const bool found = pass.Claim(true, task) || (alone && pass.ClaimFetch(true, task));
+  if (!found) return false;
   Wake(pass);
   RunTask(std::move(task), pass, options_.threads);
   Wake(pass);
@@ -212,7 +215,7 @@ Iterator::Iterator(Engine& engine, PassPlan plan, const ops::Library& library,
       meters_(plan_.pipeline.size(), engine.options_.clock, engine.options_.meters),
       left_out_(plan_.pipeline),
       nested_batches_(plan_.last_batching < 0 && GivesBatches(plan_)),
-      helps_(!Waits(plan_.pipeline)),
+      helps_(engine.options_.threads == 0 || !Waits(plan_.pipeline)),
       opened_(engine.options_.clock.Monotonic()),
       state_(std::move(start.state)),
       deal_(std::move(start.rest.deal)),
@@ -222,7 +225,7 @@ Iterator::Iterator(Engine& engine, PassPlan plan, const ops::Library& library,
              .pool = engine.pool_,
              .memory = engine.memory_,
              .meters = meters_,
-             .threads = engine.options_.threads},
+             .threads = std::max(1, engine.options_.threads)},
             start.rest.tracks[0].lanes) {
   engine_.Add(pass_);
 }

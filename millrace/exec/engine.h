@@ -8,7 +8,8 @@
 //   while (std::optional<core::Block> batch = TRY(batches->Next())) …
 //
 // What an iterator gives is what SequentialRunner gives, row for row, whatever the
-// number of threads. The engine outlives its iterators.
+// number of threads. Without any, whoever calls Next does all the work itself: for
+// debugging. The engine outlives its iterators.
 #pragma once
 
 #include <atomic>
@@ -49,7 +50,7 @@
 namespace millrace::exec {
 
 struct EngineOptions {
-  int threads = 1;                          // That compute.
+  int threads = 1;                          // That compute; 0: see below.
   int io_threads = 2;                       // That wait for disks.
   int64_t memory_bytes = int64_t{1} << 30;  // For all that is in work or ready.
   int64_t cache_bytes = int64_t{1} << 30;   // For what caches keep in memory, besides.

@@ -273,7 +273,8 @@ class Planner : public std::enable_shared_from_this<Planner> {
                                       .epoch = cached ? kCachedEpoch : options_.epoch,
                                       .with_ids = with_ids_,
                                       .build_indexes = options_.build_indexes,
-                                      .row_bytes_max = options_.row_bytes_max});
+                                      .row_bytes_max = options_.row_bytes_max,
+                                      .cancelled = options_.cancelled.get()});
   }
 
   absl::StatusOr<std::shared_ptr<CacheSource>> MakeCache(const Chains& chains) {

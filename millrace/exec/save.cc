@@ -140,8 +140,14 @@ absl::StatusOr<Saved> Save(Engine& engine, const rewrite::Rewritten& pipeline,
       TRY(engine.Open(pipeline, library, options.pass));
   TRY(Clear(options));
   Saver saver(format, spec, options);
+  int64_t done = 0;
+  if (options.interrupt) rows->SetInterrupt([&] { return options.interrupt(done); });
   while (std::optional<core::Block> block = TRY(rows->Next())) {
+    done += block->rows();
     TRY(saver.Append(*std::move(block)));
+    if (options.interrupt && options.interrupt(done)) {
+      return absl::AbortedError("interrupted");
+    }
   }
   Saved saved = TRY(saver.Finish());
   saved.facts = rows->Facts();

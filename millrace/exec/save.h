@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct SaveOptions {
   int64_t file_bytes = int64_t{256} << 20;  // About; a file has a block at least.
   bool replace = false;                     // What was saved there before.
   PassOptions pass = {};
+  // Told how many rows are saved, often; true ends it, as an interrupt does.
+  std::function<bool(int64_t rows)> interrupt = nullptr;
   const storage::BlobStore& store = storage::ProcessFiles();
 };
 

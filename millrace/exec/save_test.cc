@@ -1,5 +1,6 @@
 #include "millrace/exec/save.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -75,6 +76,25 @@ TEST_F(SaveTest, WhatWasSavedIsLoaded) {
   EXPECT_EQ(saved->rows, 5000);
   EXPECT_GT(saved->paths.size(), 2);
   ExpectLoads(Mixed());
+}
+
+TEST_F(SaveTest, ItTellsHowFarItIsAndStopsWhereAsked) {
+  std::vector<int64_t> told;
+  const auto stop_at = [&](int64_t most) {
+    return [&told, most](int64_t rows) {
+      told.push_back(rows);
+      return rows >= most;
+    };
+  };
+  const std::string text = "%0 = range(stop=100000)\n";
+  EXPECT_THAT(TrySave(text, {.folder = Folder(), .interrupt = stop_at(50'000)}),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("interrupted")));
+  EXPECT_TRUE(std::ranges::is_sorted(told));
+  EXPECT_GE(told.back(), 50'000);
+  EXPECT_LT(told.back(), 100'000);
+  EXPECT_THAT(TrySave(text, {.folder = Folder(), .interrupt = stop_at(200'000)}),
+              IsOk());
+  EXPECT_EQ(told.back(), 100'000);
 }
 
 TEST_F(SaveTest, BatchesAreRowsToo) {

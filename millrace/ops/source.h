@@ -9,6 +9,7 @@
 //                            Ahead, Ahead, … ──► fetched by any thread, in any order
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <limits>
@@ -46,6 +47,8 @@ struct SourceContext {
   bool build_indexes = false;               // Beside files without, as they are read.
   int64_t row_bytes_max = std::numeric_limits<int64_t>::max();  // Longer is wrong.
   storage::BlobStore& blobs = storage::ProcessFiles();          // Where files are.
+  // Set when nobody wants the rows any more: for sources that wait for others.
+  const std::atomic<bool>* cancelled = nullptr;
 };
 
 // Where rows go, and those that are wrong, in the order of the rows.

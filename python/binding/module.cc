@@ -47,11 +47,74 @@ nb::list FromFields(const std::vector<python::FieldType>& fields) {
   return list;
 }
 
-// A signal that came while the engine was at work, Ctrl-C above all.
-bool IsInterrupted() {
-  const nb::gil_scoped_acquire lock;
-  return PyErr_CheckSignals() != 0;
+// Asked now and then while Next waits. Tells of a signal that came, Ctrl-C above all,
+// and lets the package say what is waited for: `waiting` is called with the iterator.
+class Waiting {
+ public:
+  Waiting(python::Iterator& iterator, nb::object waiting)
+      : iterator_(iterator), waiting_(std::move(waiting)) {}
+
+  bool operator()() const {
+    const nb::gil_scoped_acquire lock;
+    if (PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0) return true;
+    if (waiting_.is_none()) return false;
+    try {
+      waiting_(nb::find(iterator_));
+    } catch (nb::python_error& error) {
+      error.restore();
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  python::Iterator& iterator_;
+  nb::object waiting_;
+};
+
+// Keeps an object for those who have not the interpreter's lock.
+std::shared_ptr<const nb::object> Kept(nb::object object) {
+  return {new nb::object(std::move(object)), [](const nb::object* kept) {
+            const nb::gil_scoped_acquire lock;
+            delete kept;
+          }};
 }
+
+// Has a Python object answer in this thread. What is no answer stays raised, for Next.
+class AnswersHere {
+ public:
+  explicit AnswersHere(nb::object answer) : answer_(Kept(std::move(answer))) {}
+
+  python::HereAnswer operator()(const python::HereQuestion& question) const {
+    const nb::gil_scoped_acquire lock;
+    if (PyErr_Occurred() != nullptr) return {.raised = true};
+    try {
+      return Ask(question);
+    } catch (nb::python_error& error) {
+      error.restore();
+      return {.raised = true};
+    }
+  }
+
+ private:
+  python::HereAnswer Ask(const python::HereQuestion& question) const {
+    auto* const owner = new std::shared_ptr<const void>(question.owner);
+    const nb::capsule keep(owner, [](void* kept) noexcept {
+      delete static_cast<std::shared_ptr<const void>*>(kept);
+    });
+    const nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>> bytes(
+        question.data, {static_cast<size_t>(question.bytes)}, keep);
+    const auto given = nb::cast<nb::tuple>((*answer_)(question.text, bytes));
+    python::HereAnswer answer = {.text = nb::cast<std::string>(given[0])};
+    if (given[1].is_none()) return answer;
+    const auto& frame = nb::cast<const python::ResultFrame&>(given[1]);
+    answer.frame.resize(frame.bytes());
+    frame.CopyTo(answer.frame.data());
+    return answer;
+  }
+
+  std::shared_ptr<const nb::object> answer_;
+};
 
 // Gives (rows, columns, bytes copied), or None at the end.
 nb::object Next(python::Iterator& iterator) {
@@ -75,15 +138,47 @@ std::unique_ptr<python::Iterator> Open(const python::Engine& engine,
                                        const python::Pipeline& pipeline, uint64_t seed,
                                        uint64_t epoch, bool any_order,
                                        std::optional<std::string> state,
-                                       std::optional<std::string> cut_as) {
-  const nb::gil_scoped_release without_lock;
-  auto iterator = engine.Open(pipeline, {.seed = seed,
-                                         .epoch = epoch,
-                                         .any_order = any_order,
-                                         .state = std::move(state),
-                                         .cut_as = std::move(cut_as)});
-  iterator->SetInterrupt(IsInterrupted);
+                                       std::optional<std::string> cut_as,
+                                       nb::object here, nb::object waiting) {
+  python::PassSettings settings = {.seed = seed,
+                                   .epoch = epoch,
+                                   .any_order = any_order,
+                                   .state = std::move(state),
+                                   .cut_as = std::move(cut_as)};
+  if (!here.is_none()) settings.here = AnswersHere(std::move(here));
+  std::unique_ptr<python::Iterator> iterator;
+  {
+    const nb::gil_scoped_release without_lock;
+    iterator = engine.Open(pipeline, settings);
+  }
+  iterator->SetInterrupt(Waiting(*iterator, std::move(waiting)));
   return iterator;
+}
+
+int64_t Save(const python::Engine& engine, const python::Pipeline& pipeline,
+             const std::string& folder, const std::string& format, int64_t file_bytes,
+             bool replace, uint64_t seed, const nb::object& progress) {
+  const auto interrupt = [&](int64_t rows) {
+    const nb::gil_scoped_acquire lock;
+    try {
+      progress(rows);
+    } catch (nb::python_error& error) {
+      error.restore();
+    }
+    return PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0;
+  };
+  try {
+    const nb::gil_scoped_release without_lock;
+    return engine.Save(pipeline, {.folder = folder,
+                                  .format = format,
+                                  .file_bytes = file_bytes,
+                                  .replace = replace,
+                                  .seed = seed,
+                                  .interrupt = interrupt});
+  } catch (const python::Error&) {
+    if (PyErr_Occurred() != nullptr) throw nb::python_error();
+    throw;
+  }
 }
 
 nb::object Evaluate(const std::string& kernel, const nb::list& operands,
@@ -205,6 +300,7 @@ void AddEngines(nb::module_& module) {
       .def("mark", &python::Iterator::State)
       .def("facts", &python::Iterator::Facts, WithoutLock())
       .def("report", &python::Iterator::Report, WithoutLock())
+      .def_prop_ro("given", &python::Iterator::given)
       .def_prop_ro("lanes", &python::Iterator::Lanes);
   nb::class_<python::Engine>(module, "Engine")
       .def(
@@ -220,7 +316,11 @@ void AddEngines(nb::module_& module) {
           nb::arg("shares_memory") = false)
       .def("open", &Open, nb::arg("pipeline"), nb::kw_only(), nb::arg("seed"),
            nb::arg("epoch"), nb::arg("any_order"), nb::arg("state").none(),
-           nb::arg("cut_as").none() = nb::none())
+           nb::arg("cut_as").none() = nb::none(), nb::arg("here").none() = nb::none(),
+           nb::arg("waiting").none() = nb::none())
+      .def("save", &Save, nb::arg("pipeline"), nb::arg("folder"), nb::kw_only(),
+           nb::arg("format"), nb::arg("file_bytes"), nb::arg("replace"),
+           nb::arg("seed"), nb::arg("progress"))
       .def_prop_ro("used_bytes", &python::Engine::UsedBytes)
       .def_prop_ro("peak_bytes", &python::Engine::PeakBytes);
   module.def("available_threads", &python::AvailableThreads);
@@ -230,7 +330,8 @@ void AddEngines(nb::module_& module) {
 // Gives (names, columns, identities) of a frame. The columns are over its memory.
 nb::object ReadFrame(const nb::object& memory, int64_t offset, int64_t bytes) {
   const auto view = nb::cast<nb::ndarray<nb::ro, uint8_t, nb::c_contig>>(memory);
-  const python::ReceivedRows received = python::ReadFrame(view.data() + offset, bytes);
+  const python::ReceivedRows received =
+      python::ReadFrame(view.data() + offset, bytes, Kept(memory));
   nb::list columns;
   for (const python::FieldColumn& column : received.rows.columns) {
     columns.append(FromColumn(column));
@@ -266,6 +367,10 @@ void AddRunners(nb::module_& module) {
                }
                return nb::make_tuple(sample.fields, sample.draws);
              });
+  module.def("sample_generator", [](const python::Attachment& function) {
+    const nb::gil_scoped_release without_lock;
+    return python::SampleGenerator(function).fields;
+  });
   module.def("parse_fields", [](const std::string& text) {
     return FromFields(python::ParseFields(text));
   });

@@ -24,13 +24,16 @@ from millrace._sources import (
     read_text,
     read_tfrecord,
 )
-from millrace.dataset import Dataset, FieldSpec, from_arrays, from_rows
+from millrace.dataset import Dataset, FieldSpec
 from millrace.engine import Budget, budget, configure
 from millrace.errors import Error
+from millrace.generators import from_generator, from_torch
 from millrace.kernels import example, image, io, json, math, regex, text, time
 from millrace.loader import Loader, loader
+from millrace.memory import from_arrays, from_rows
 from millrace.rng import RowRng as Rng
 from millrace.rows import Ragged
+from millrace.worker import WorkerInfo, get_worker_info
 
 __all__ = [
     "Budget",
@@ -40,11 +43,15 @@ __all__ = [
     "Loader",
     "Ragged",
     "Rng",
+    "WorkerInfo",
     "budget",
     "configure",
     "example",
     "from_arrays",
+    "from_generator",
     "from_rows",
+    "from_torch",
+    "get_worker_info",
     "image",
     "io",
     "json",

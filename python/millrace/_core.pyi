@@ -6,7 +6,7 @@ size that is not known, or None where not even the number of axes is. Errors are
 as the classes of millrace.errors.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -173,6 +173,9 @@ def sample_function(
 ) -> tuple[str, int]:
     """Calls a function on a pipeline's first row: its fields, its random calls."""
 
+def sample_generator(function: Attachment) -> str:
+    """Begins a generator and takes its first row: its fields; empty: there is none."""
+
 def parse_fields(text: str) -> list[tuple[str, str, Shape]]:
     """The fields of a spec's text."""
 
@@ -192,7 +195,10 @@ class ResultFrame:
     def copy_to(self, memory: np.ndarray[Any, Any]) -> None: ...
 
 class Engine:
-    """Threads and memory, shared by all iterators over them."""
+    """Threads and memory, shared by all iterators over them.
+
+    Without threads, whoever calls next does all the work.
+    """
 
     def __init__(
         self,
@@ -214,12 +220,29 @@ class Engine:
         any_order: bool,
         state: str | None,
         cut_as: str | None = None,
+        here: Callable[[str, np.ndarray[Any, Any]], tuple[str, ResultFrame | None]]
+        | None = None,
+        waiting: Callable[[Iterator], None] | None = None,
     ) -> Iterator:
         """Begins a pass, from a state where one is given.
 
         cut_as is the state of another pipeline over the same sources, whose lanes are
-        to be cut alike.
+        to be cut alike. here answers for Python functions in the thread that calls
+        next, in place of processes; for engines without threads. waiting is called
+        now and then while next waits.
         """
+    def save(
+        self,
+        pipeline: Pipeline,
+        folder: str,
+        *,
+        format: str,
+        file_bytes: int,
+        replace: bool,
+        seed: int,
+        progress: Callable[[int], None],
+    ) -> int:
+        """Saves one pass in files; gives how many rows. progress is told of them."""
     @property
     def used_bytes(self) -> int: ...
     @property
@@ -253,5 +276,8 @@ class Iterator:
         """What the pass did so far, as JSON."""
     def report(self) -> str:
         """The same for people: a table, the bottleneck, and what to do."""
+    @property
+    def given(self) -> int:
+        """How many blocks next has given."""
     @property
     def lanes(self) -> int: ...

@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 
 LATER = "cannot be traced: its value is known only when rows come"
 
+# What the methods of texts are called here.
+_TEXT_METHODS = {
+    **{name: name for name in ("join", "lower", "replace", "split", "strip", "upper")},
+    "endswith": "ends_with",
+    "startswith": "starts_with",
+}
+
 
 def _refuses(reason: str) -> Callable[..., Any]:
     def method(self: Refusals, *_: object, **__: object) -> NoReturn:
@@ -84,7 +91,10 @@ class Refusals:
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
+        if name in _TEXT_METHODS:
+            remedy = f"use mr.text.{_TEXT_METHODS[name]}(field)"
+        else:
+            remedy = "see mr.math, mr.text and mr.image for what kernels do"
         raise self._recording.untraceable(
-            f"a field has no attribute {name} while it is traced; see mr.math, "
-            "mr.text and mr.image for what kernels do"
+            f"a field has no attribute {name} while it is traced; {remedy}"
         )

@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import secrets
 import threading
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-from millrace import _core
-from millrace._catalog import catalog
-from millrace._operators import Operators
-from millrace._places import TracingError, Untraceable
+from millrace import _core, shown
+from millrace._building import Building
 from millrace._plain import plain_argument
 from millrace._structure import Structure
 from millrace.errors import PipelineError
-from millrace.functions import Marking, PythonFunction, function_name
-from millrace.tracing import trace
+from millrace.functions import travelling
 
 if TYPE_CHECKING:
     from millrace.distributed import DistributedLoader
     from millrace.frameworks.delivery import FrameworkLoader
     from millrace.frameworks.torch_iterable import TorchIterable
     from millrace.loader import Loader
-
-_FUNCTIONS = ("row_function", "value_function")
-_WITH_PYTHON = ("map", "filter")  # What can also run in Python.
-_KEEP = "__keep__"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +41,7 @@ class FieldSpec:
         return f"{self.dtype}[{sizes}]"
 
 
-class Dataset(Operators):
+class Dataset(Building):
     """A pipeline: rows, and what is done with them. Immutable but for its epoch.
 
     Sources make datasets (`millrace.read`, `millrace.range`, …), methods put operators
@@ -65,173 +55,23 @@ class Dataset(Operators):
     """
 
     def __init__(
-        self, pipeline: _core.Pipeline, structure: Structure | None = None
+        self,
+        pipeline: _core.Pipeline,
+        structure: Structure | None = None,
+        *,
+        debug: bool = False,
     ) -> None:
         """Wrap a pipeline; sources and methods do that."""
         self._pipeline = pipeline
         self._structure = structure
+        self._debug = debug
         self._seed = secrets.randbits(63)
         self._epoch = 0
         self._lock = threading.Lock()
 
-    # --- Building ---
-
-    def _then(
-        self, operator: str, arguments: dict[str, Any], others: Sequence[Dataset]
-    ) -> Dataset:
-        inputs = [self._pipeline, *(_checked(other)._pipeline for other in others)]
-        given, structure = self._traced(operator, arguments, inputs)
-        pipeline = _core.Pipeline.make(operator, given, inputs)
-        return Dataset(pipeline, _fitting(structure or self._structure, pipeline))
-
-    def _traced(
-        self, operator: str, arguments: dict[str, Any], inputs: list[_core.Pipeline]
-    ) -> tuple[dict[str, Any], Structure | None]:
-        """Trace the functions among the arguments, after all that are plain."""
-        types = {a.name: a.type for a in catalog().operators[operator].arguments}
-        functions = {
-            name: value
-            for name, value in arguments.items()
-            if types.get(name) in _FUNCTIONS and not isinstance(value, _core.Function)
-        }
-        given = {
-            name: plain_argument(value)
-            for name, value in arguments.items()
-            if name not in functions
-        }
-        structure = None
-        for name, function in functions.items():
-            try:
-                traced = trace(
-                    function, operator, name, given, inputs, row=self._structure
-                )
-            except Untraceable as reason:
-                if operator in _WITH_PYTHON:
-                    raise
-                raise TracingError(
-                    f"{reason.reason}; only map and filter run in Python: compute the "
-                    "value there first",
-                    reason.place,
-                ) from None
-            given[name] = traced.function
-            structure = traced.structure
-        return given, structure
-
-    def map(
-        self,
-        function: Callable[..., Any],
-        *,
-        python: bool | None = None,
-        output: Mapping[str, str] | str | None = None,
-        init: Callable[[], Any] | None = None,
-        timeout: float | None = 600.0,
-        seed: int | None = None,
-    ) -> Dataset:
-        """Replaces every row by what a function makes of it.
-
-        The function is traced: called with a row that records what is done with it,
-        then run by the engine in C++. What cannot be traced runs in Python, in
-        processes beside the engine.
-
-        Args:
-            function: From the row to the new row: a dict, tuple or dataclass. With a
-                parameter `rng`, it is given the row's own random numbers.
-            python: None traces, and falls back to Python with a warning; False requires
-                tracing; True never traces.
-            output: The fields that a function in Python gives, with types, as in
-                {"image": "float32[?, ?, 3]"}; by default what it gives for the first
-                row.
-            init: Called once in every Python process, before the function.
-            timeout: Seconds that a function in Python may take for a block of rows.
-            seed: For random numbers; by default the job's.
-
-        Example:
-            >>> import millrace as mr
-            >>> ds = mr.range(3).map(lambda row: {"x": row["value"] + 1})
-            >>> [int(row["x"]) for row in ds]
-            [1, 2, 3]
-        """
-        if not python:
-            try:
-                return super().map(function, seed=seed)
-            except Untraceable as reason:
-                _fall_back(function, reason, python)
-        how = PythonFunction(function, output, init, timeout)
-        given, draws = how.arguments(self._pipeline, self._structure)
-        pipeline = _core.Pipeline.make(
-            "map_python", {**given, "seed": seed}, [self._pipeline], draws
-        )
-        return Dataset(pipeline, None)
-
-    def filter(
-        self,
-        predicate: Callable[..., Any],
-        *,
-        python: bool | None = None,
-        init: Callable[[], Any] | None = None,
-        timeout: float | None = 600.0,
-        seed: int | None = None,
-    ) -> Dataset:
-        """Keeps the rows for which a condition holds.
-
-        Args:
-            predicate: From the row to true or false.
-            python: As for `map`; so too init and timeout.
-            init: Called once in every Python process, before the function.
-            timeout: Seconds that a function in Python may take for a block of rows.
-            seed: For random numbers; by default the job's.
-
-        Example:
-            >>> import millrace as mr
-            >>> ds = mr.range(6).filter(lambda row: row["value"] > 3)
-            >>> [int(row["value"]) for row in ds]
-            [4, 5]
-        """
-        if not python:
-            try:
-                return super().filter(predicate, seed=seed)
-            except Untraceable as reason:
-                _fall_back(predicate, reason, python)
-        marked = self.map(
-            Marking(predicate, _KEEP),
-            python=True,
-            output={**{n: str(s) for n, s in self.spec.items()}, _KEEP: "bool"},
-            init=init,
-            timeout=timeout,
-            seed=seed,
-        )
-        kept = marked.filter(lambda row: row[_KEEP], python=False).drop([_KEEP])
-        return Dataset(kept._pipeline, _fitting(self._structure, kept._pipeline))
-
-    def map_batches(
-        self, function: Callable[..., Any], size: int = 64, **options: Any
-    ) -> Dataset:
-        """Replaces rows by what a function makes of many at once.
-
-        Args:
-            function: From `size` consecutive rows, as a batch, to as many new ones.
-            size: How many rows it sees at once; the last time fewer.
-            options: As those of `map`.
-
-        Example:
-            >>> import millrace as mr
-            >>> ds = mr.range(4).map_batches(lambda rows: {"x": rows["value"] * 2}, 2)
-            >>> [int(row["x"]) for row in ds]
-            [0, 2, 4, 6]
-        """
-        return self.batch(size).map(function, **options).unbatch()
-
-    def as_tuple(self, *names: str) -> Dataset:
-        """Give rows as tuples, of these fields or of all.
-
-        Example:
-            >>> import millrace as mr
-            >>> next(iter(mr.range(3).enumerate().as_tuple("index", "value")))
-            (np.int64(0), np.int64(0))
-        """
-        chosen = self.select(names) if names else self
-        fields = tuple(name for name, _, _ in chosen._pipeline.fields)
-        return Dataset(chosen._pipeline, Structure(tuple, fields))
+    def _like(self, pipeline: _core.Pipeline, structure: Structure | None) -> Dataset:
+        """Wrap a pipeline that is to run as this one does."""
+        return Dataset(pipeline, structure, debug=self._debug)
 
     # --- Seeing ---
 
@@ -256,19 +96,77 @@ class Dataset(Operators):
         return rows
 
     def explain(self) -> str:
-        """Say what it is and how it will run: rewrites, lanes, and the reasons."""
-        return self._pipeline.explain()
+        """Say what it is and how it will run: rewrites, lanes, and the reasons.
+
+        Where functions run in Python, also which of the user's own modules travel with
+        them, by value: changes made to those later do not reach the functions.
+        """
+        return self._pipeline.explain() + travelling(self._pipeline)
 
     def head(self, count: int = 5) -> list[Any]:
         """Give the first rows, or batches, of epoch 0."""
-        with self.loader(seed=0) as loader:
-            return list(itertools.islice(loader, count))
+        from millrace.loader import head
+
+        return head(self, count)
+
+    def debug(self) -> Dataset:
+        """Give a dataset that runs all of this in the thread that iterates it.
+
+        Functions in Python run in this process, one row after the other, so that
+        breakpoints, `print` and debuggers work as in any program. The rows are the
+        same, only later. A function that is traced is not called for rows: give `map`
+        `python=True` to step through it.
+
+        Example:
+            >>> import os, millrace as mr
+            >>> ds = mr.range(1).map(lambda row: {"pid": os.getpid()}, python=True)
+            >>> next(iter(ds.debug()))["pid"] == os.getpid()
+            np.True_
+        """
+        return Dataset(self._pipeline, self._structure, debug=True)
 
     def profile(self, seconds: float = 5.0) -> str:
         """Run it for a while; say where the time goes and what to do about it."""
         from millrace.loader import profile
 
         return profile(self, seconds)
+
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        format: Literal["frames", "arrow", "parquet", "tar"] = "frames",
+        file_size: str | int = "256MB",
+        replace: bool = False,
+        seed: int | None = None,
+    ) -> Dataset:
+        """Run one pass and save its rows in files; gives the dataset that loads them.
+
+        Args:
+            path: The folder; made where it is missing.
+            format: "frames" holds any rows, quickly, for Millrace alone; "arrow" and
+                "parquet" are for other programs too; "tar" is as WebDataset has it.
+            file_size: About how large a file becomes.
+            replace: Replace what was saved there before, which is an error otherwise.
+            seed: Of all that is random and has no seed of its own; drawn by default.
+
+        Example:
+            >>> import tempfile, millrace as mr
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     saved = mr.range(1000).save(f"{folder}/numbers")
+            ...     len(list(saved))
+            1000
+        """
+        from millrace.saving import save
+
+        return save(
+            self,
+            path,
+            self._seed if seed is None else seed,
+            format=format,
+            file_size=file_size,
+            replace=replace,
+        )
 
     def loader(
         self, *, seed: int | None = None, order: str = "logical", isolate: bool = False
@@ -362,9 +260,12 @@ class Dataset(Operators):
         )
 
     def __repr__(self) -> str:
-        """Show the pipeline as the text form has it, and its fields."""
-        fields = ", ".join(f"{name}: {spec}" for name, spec in self.spec.items())
-        return f"<Dataset of {{{fields}}}\n{self._pipeline.shown.rstrip()}>"
+        """Show the pipeline as the text form has it, its fields, and the budgets."""
+        return shown.as_text(self)
+
+    def _repr_html_(self) -> str:
+        """Show the same in a notebook."""
+        return shown.as_html(self)
 
     # --- Running ---
 
@@ -381,45 +282,19 @@ class Dataset(Operators):
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as text, with what stands beside it."""
         attachments = [a.content for a in self._pipeline.attachments]
-        state = (self._pipeline.text, attachments, self._structure)
+        state = (self._pipeline.text, attachments, self._structure, self._debug)
         return (_from_text, state)
 
 
 def _from_text(
-    text: str, attachments: list[bytes], structure: Structure | None
+    text: str, attachments: list[bytes], structure: Structure | None, debug: bool
 ) -> Dataset:
     beside = [_core.Attachment(content) for content in attachments]
-    return Dataset(_core.Pipeline.parse(text, beside), structure)
-
-
-def _fall_back(
-    function: Callable[..., Any], reason: Untraceable, python: bool | None
-) -> None:
-    if python is False:
-        raise TracingError(reason.reason, reason.place) from None
-    warnings.warn(
-        f"{function_name(function)} cannot be traced and runs in Python processes: "
-        f"{reason}; python=True says that this is meant",
-        stacklevel=3,
-    )
+    return Dataset(_core.Pipeline.parse(text, beside), structure, debug=debug)
 
 
 def _sizes(shape: list[int]) -> tuple[int | None, ...]:
     return tuple(None if size < 0 else size for size in shape)
-
-
-def _checked(other: object) -> Dataset:
-    if not isinstance(other, Dataset):
-        raise PipelineError(f"a dataset is wanted here, not {type(other).__name__}")
-    return other
-
-
-def _fitting(structure: Structure | None, pipeline: _core.Pipeline) -> Structure | None:
-    """Keep a structure only where the rows still have its fields."""
-    if structure is None or structure.kind is dict:
-        return None
-    names = tuple(name for name, _, _ in pipeline.fields)
-    return structure if names == structure.names else None
 
 
 def _from_source(operator: str, arguments: dict[str, Any]) -> Dataset:
@@ -437,63 +312,3 @@ def _absolute(paths: Any) -> Any:
     if not isinstance(paths, str) or "://" in paths:
         return paths
     return str(Path.cwd() / Path(paths).expanduser())
-
-
-def from_arrays(arrays: Mapping[str, Any]) -> Dataset:
-    """Give the rows of arrays in memory: row i is index i of each.
-
-    Args:
-        arrays: By field, arrays or lists of one length.
-
-    Example:
-        >>> import numpy as np, millrace as mr
-        >>> mr.from_arrays({"x": np.arange(6).reshape(3, 2)}).spec["x"].shape
-        (2,)
-    """
-    names = list(arrays)
-    attachments = [_core.Attachment.of(_as_array(name, arrays[name])) for name in names]
-    return Dataset(
-        _core.Pipeline.make("from_arrays", {"names": names, "arrays": attachments}, [])
-    )
-
-
-def _as_array(name: str, values: Any) -> Any:
-    if isinstance(values, list) and values and isinstance(values[0], str | bytes):
-        return values
-    array = np.ascontiguousarray(values)
-    if array.dtype.kind in "US":
-        return array.tolist()
-    if array.dtype.kind == "O":
-        raise PipelineError(
-            f"field {name}: the array holds objects of Python; use numbers or texts, "
-            "or from_rows where values differ in shape"
-        )
-    return array
-
-
-def from_rows(rows: Sequence[Mapping[str, Any]]) -> Dataset:
-    """Give rows that are in memory; values may differ in shape from row to row.
-
-    Args:
-        rows: Dicts with the same fields, of the same types.
-
-    Example:
-        >>> import millrace as mr
-        >>> [row["x"].tolist() for row in mr.from_rows([{"x": [1, 2]}, {"x": [3]}])]
-        [[1, 2], [3]]
-    """
-    if not rows:
-        raise PipelineError("from_rows needs at least one row, to know the fields")
-    packed = _core.pack_rows([{k: _as_value(k, v) for k, v in r.items()} for r in rows])
-    names, values, shapes = packed
-    return Dataset(
-        _core.Pipeline.make(
-            "from_rows", {"names": names, "values": values, "shapes": shapes}, []
-        )
-    )
-
-
-def _as_value(name: str, value: Any) -> Any:
-    if isinstance(value, bool | int | float | str | bytes):
-        return value
-    return _as_array(name, value)

@@ -139,12 +139,10 @@ class DistributedLoader(Loader):
     # --- Iterating ---
 
     def _begin(self) -> tuple[RowMaker, Iterator[Any]]:
-        from millrace.dataset import Dataset
-
         loaded = self._leave()
         self._first = 0 if loaded is None else loaded["rows"]
         self._cut = None if loaded is None else loaded["cut"]
-        dealt = Dataset(self._own(self._first), self.dataset._structure)
+        dealt = self.dataset._like(self._own(self._first), self.dataset._structure)
         run = _Pass(dealt, self.seed, self._epoch, "logical", self._isolated)
         run.open(cut_as=None if self._cut is None else json.dumps(self._cut))
         assert run.iterator is not None

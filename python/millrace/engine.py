@@ -74,6 +74,7 @@ class _Process:
         self.budget: Budget | None = None
         self.engine: _core.Engine | None = None
         self.shares_memory = False
+        self.debug_engine: _core.Engine | None = None  # It has no threads to lose.
         self.pid = 0
 
 
@@ -142,6 +143,17 @@ def engine() -> _core.Engine:
             )
             _process.pid = os.getpid()
         return _process.engine
+
+
+def debug_engine() -> _core.Engine:
+    """Give an engine without threads: whoever takes rows from it does all the work."""
+    with _process.lock:
+        if _process.debug_engine is None:
+            usual = _process.budget or default_budget()
+            _process.debug_engine = _core.Engine(
+                0, usual.memory_bytes, usual.cache_bytes
+            )
+        return _process.debug_engine
 
 
 def check_process() -> None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import io
 import json
 import os
 import pickle
 import site
+import struct
 import sys
 import sysconfig
 import types
@@ -24,6 +24,11 @@ from millrace import _core
 from millrace._structure import Structure, taken_apart
 from millrace.engine import budget, engine
 from millrace.errors import DataError, PipelineError
+
+# A function is written as this mark, a length, a head as JSON for those who only want
+# to know about it, and the pickle.
+_MARK = b"millrace function 1\n"
+_LENGTH = struct.Struct("<q")
 
 
 class FunctionError(DataError):
@@ -44,7 +49,7 @@ def _library_folders() -> list[Path]:
     paths = sysconfig.get_paths()
     folders = [paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")]
     folders += [*site.getsitepackages(), site.getusersitepackages()]
-    folders.append(str(Path(__file__).parent))
+    folders.append(str(Path(__file__).resolve().parent))
     return [Path(folder).resolve() for folder in folders]
 
 
@@ -59,19 +64,39 @@ def _is_users(module: types.ModuleType) -> bool:
 
 def carried_modules(function: Callable[..., Any]) -> list[str]:
     """Name the user's own modules that go along with a function, by value."""
-    names = {
-        getattr(value, "__module__", None) for value in [function, *_referred(function)]
-    }
-    names |= {v.__name__ for v in _referred(function) if inspect.ismodule(v)}
-    modules = [sys.modules[name] for name in names if name in sys.modules]
-    return sorted(m.__name__ for m in modules if _is_users(m))
+    names: set[str] = set()
+    waiting, seen = [function], {id(function)}
+    while waiting:
+        value = waiting.pop()
+        module = value if inspect.ismodule(value) else _module_of(value)
+        is_own = module is not None and _is_users(module)
+        if is_own:
+            names.add(module.__name__)
+        if inspect.ismodule(value) or not (is_own or _travels(value, function)):
+            continue
+        new = [each for each in _referred(value) if id(each) not in seen]
+        seen |= {id(each) for each in new}
+        waiting += new
+    return sorted(names)
 
 
-def _referred(function: Callable[..., Any]) -> list[Any]:
+def _module_of(value: Any) -> Any:
+    return sys.modules.get(getattr(value, "__module__", None) or "")
+
+
+def _travels(value: Any, function: Any) -> bool:
+    """Tell whether a value is the function's own: itself, or of the main program."""
+    return value is function or getattr(value, "__module__", None) == "__main__"
+
+
+def _referred(function: Any) -> list[Any]:
+    """List what a function, or an object that is called as one, refers to."""
     code = getattr(function, "__code__", None)
     scope = getattr(function, "__globals__", {})
     if code is None:
-        return []
+        held = list(getattr(function, "__dict__", {}).values())
+        bound = getattr(function, "__self__", None), getattr(function, "func", None)
+        return [type(function), *filter(callable, bound), *map(type, held), *held]
     cells = getattr(function, "__closure__", None) or ()
     found = [scope[name] for name in code.co_names if name in scope]
     for cell in cells:
@@ -101,7 +126,10 @@ def pickled(
             "takes_rng": takes_rng(function),
             "structure": structure,
         }
-        return bytes(cloudpickle.dumps(content))
+        names = [module.__name__ for module in modules]
+        head = json.dumps({"name": content["name"], "modules": names}).encode()
+        body = bytes(cloudpickle.dumps(content))
+        return _MARK + _LENGTH.pack(len(head)) + head + body
     except (pickle.PicklingError, TypeError) as error:
         raise PipelineError(
             f"{function_name(function)} cannot go to another process: {error}; open "
@@ -112,9 +140,40 @@ def pickled(
             cloudpickle.unregister_pickle_by_value(module)
 
 
+def python_structure(pipeline: _core.Pipeline) -> Structure | None:
+    """Tell the form of rows that Python gave: those of a tuple are named by number."""
+    names = tuple(name for name, _, _ in pipeline.fields)
+    is_tuple = names == tuple(str(i) for i in range(len(names)))
+    return Structure(tuple, names) if is_tuple else None
+
+
+def travelling(pipeline: _core.Pipeline) -> str:
+    """Say which modules of the user's travel with a pipeline's Python functions."""
+    found: dict[str, list[str]] = {}
+    for attachment in pipeline.attachments:
+        name, modules = _modules_in(attachment.content)
+        if modules:
+            found[name] = modules
+    if not found:
+        return ""
+    lines = [f"  {name}: {', '.join(modules)}" for name, modules in found.items()]
+    return "\n".join(["", "modules that travel with Python functions:", *lines, ""])
+
+
+def _modules_in(content: bytes) -> tuple[str, list[str]]:
+    """Read the name and the modules that a function has in front; none of others."""
+    if not content.startswith(_MARK):
+        return "", []
+    (length,) = _LENGTH.unpack_from(content, len(_MARK))
+    begin = len(_MARK) + _LENGTH.size
+    head = json.loads(content[begin : begin + length])
+    return head["name"], head["modules"]
+
+
 def unpickle(content: bytes) -> PickledFunction:
     """Read a function, in the process that will run it, and call its init."""
-    read = pickle.load(io.BytesIO(content))
+    (length,) = _LENGTH.unpack_from(content, len(_MARK))
+    read = pickle.loads(content[len(_MARK) + _LENGTH.size + length :])
     if read["init"] is not None:
         read["init"]()
     return PickledFunction(
@@ -126,7 +185,7 @@ def function_name(function: Callable[..., Any]) -> str:
     """Name a function as people know it."""
     if isinstance(function, Marking):
         return function_name(function.predicate)
-    name = getattr(function, "__qualname__", None)
+    name = getattr(function, "__qualname__", None) or getattr(function, "title", None)
     return str(name or type(function).__qualname__)
 
 
@@ -134,8 +193,13 @@ def takes_rng(function: Callable[..., Any]) -> bool:
     """Tell whether a function has a parameter rng."""
     if isinstance(function, Marking):
         return function.takes_rng
+    return has_parameter(function, "rng")
+
+
+def has_parameter(function: Callable[..., Any], name: str) -> bool:
+    """Tell whether a function has a parameter of that name."""
     try:
-        return "rng" in inspect.signature(function).parameters
+        return name in inspect.signature(function).parameters
     except (TypeError, ValueError):
         return False
 
@@ -194,6 +258,15 @@ def configure_runners() -> None:
     )
 
 
+def declared_fields(output: Mapping[str, str] | str | None) -> str | None:
+    """Write declared fields as a spec; None where none are."""
+    if output is None or isinstance(output, str):
+        return output
+    quoted = {name.replace("'", "''"): kind for name, kind in output.items()}
+    fields = ", ".join(f"'{name}': {kind}" for name, kind in quoted.items())
+    return "{" + fields + "}"
+
+
 @dataclasses.dataclass(frozen=True)
 class PythonFunction:
     """A function that is to run in Python, and how."""
@@ -210,7 +283,10 @@ class PythonFunction:
         content = pickled(self.function, structure, self.init)
         attachment = _core.Attachment(content)
         configure_runners()
-        fields, draws = self._declared(), 1 if takes_rng(self.function) else 0
+        fields, draws = (
+            declared_fields(self.output),
+            1 if takes_rng(self.function) else 0,
+        )
         if fields is None:
             fields, sampled = _core.sample_function(
                 engine(), pipeline, attachment, self.timeout or 1e9
@@ -229,10 +305,3 @@ class PythonFunction:
             "timeout": self.timeout,
         }
         return given, draws
-
-    def _declared(self) -> str | None:
-        if self.output is None or isinstance(self.output, str):
-            return self.output
-        quoted = {n.replace("'", "''"): kind for n, kind in self.output.items()}
-        fields = ", ".join(f"'{name}': {kind}" for name, kind in quoted.items())
-        return "{" + fields + "}"

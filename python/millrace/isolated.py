@@ -32,6 +32,7 @@ from millrace.errors import (
     PipelineError,
 )
 from millrace.functions import process_environment
+from millrace.notices import tell_of_wait, wait_seconds
 from millrace.segments import (
     DESCRIPTORS_MAX,
     MESSAGE_MAX,
@@ -165,6 +166,7 @@ class IsolatedIterator:
         self._pid = engine.pid
         self._owner = os.getpid()
         self._channel = channel
+        self._channel.settimeout(wait_seconds())
         self._data = bytearray(MESSAGE_MAX)
         self._borrower = Borrower()
         self._is_cancelled = False
@@ -237,9 +239,7 @@ class IsolatedIterator:
     def _message(self) -> Any:
         """Wait for a message; map the new memory that came with it."""
         try:
-            size, parts, _, _ = self._channel.recvmsg_into(
-                [self._data], _DESCRIPTORS_ROOM, socket.MSG_CMSG_CLOEXEC
-            )
+            size, parts = self._read()
         except OSError:  # Closed, in a process that was forked.
             size, parts = 0, []
         descriptors = [
@@ -256,6 +256,21 @@ class IsolatedIterator:
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
+
+    def _read(self) -> tuple[int, list[Any]]:
+        """Read a message; say what is waited for where that takes long."""
+        told = False
+        while True:
+            try:
+                size, parts, _, _ = self._channel.recvmsg_into(
+                    [self._data], _DESCRIPTORS_ROOM, socket.MSG_CMSG_CLOEXEC
+                )
+            except TimeoutError:
+                if not told and self._facts:
+                    tell_of_wait(json.loads(self._facts))
+                told = True
+                continue
+            return size, parts
 
     def _ending(self) -> Exception:
         if self._is_cancelled:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import itertools
 import json
 import secrets
 import time
@@ -16,7 +17,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from millrace import _core
-from millrace.engine import engine
+from millrace.debugging import Here
+from millrace.engine import debug_engine, engine
 from millrace.errors import CancelledError, EngineLostError, PipelineError
 from millrace.frameworks.delivery import (
     FrameworkLoader,
@@ -24,6 +26,8 @@ from millrace.frameworks.delivery import (
     state_from_bytes,
     state_to_bytes,
 )
+from millrace.notices import Waits, warn_if_not_distributed
+from millrace.progress import Progress
 from millrace.rows import RowMaker
 
 if TYPE_CHECKING:
@@ -79,8 +83,7 @@ class _Pass:
         skip: int = 0,
         cut_as: str | None = None,
     ) -> None:
-        self.iterator = (self._isolated or engine()).open(
-            self._dataset._pipeline,
+        self.iterator = self._opened(
             seed=self._seed,
             epoch=self._epoch,
             any_order=self._any_order,
@@ -90,6 +93,14 @@ class _Pass:
         self.taken = taken
         self._skip = skip
         self._places = collections.deque([_Place(taken - skip, self.iterator.mark())])
+
+    def _opened(self, **settings: Any) -> _core.Iterator | IsolatedIterator:
+        pipeline = self._dataset._pipeline
+        if self._isolated is not None:
+            return self._isolated.open(pipeline, **settings)
+        if self._dataset._debug:
+            return debug_engine().open(pipeline, **settings, here=Here())
+        return engine().open(pipeline, **settings, waiting=Waits())
 
     def values(self) -> Iterator[Any]:
         """Give each row's values, counting those that are taken."""
@@ -190,6 +201,11 @@ class Loader:
         self._epoch = 0
         self._pass: _Pass | None = None
         self._loaded: dict[str, Any] | None = None
+        if isolate and dataset._debug:
+            raise PipelineError(
+                "debug() runs everything in this thread, isolate=True in a child "
+                "process: leave one of them out"
+            )
         self._isolated = _isolated_engine() if isolate else None
 
     # --- Iterating ---
@@ -218,6 +234,7 @@ class Loader:
 
     def _begin(self) -> tuple[RowMaker, Iterator[Any]]:
         """Begin as `iter` does; give the rows' values as the engine has them."""
+        warn_if_not_distributed(self.dataset._pipeline)
         loaded = self._leave()
         run = _Pass(self.dataset, self.seed, self._epoch, self._order, self._isolated)
         if loaded is None:
@@ -411,14 +428,29 @@ def loader(
     return Loader(dataset, seed=seed, order=order, isolate=isolate)
 
 
+def head(dataset: Dataset, count: int) -> list[Any]:
+    """Give the first rows, or batches, of epoch 0."""
+    run = _Pass(dataset, seed=0, epoch=0, order="logical")
+    run.open()
+    with Progress("reading", count) as progress:
+        rows = progress.over(map(run.rows.row, run.values()))
+        first = list(itertools.islice(rows, count))
+    assert run.iterator is not None
+    run.iterator.cancel()
+    return first
+
+
 def profile(dataset: Dataset, seconds: float) -> str:
     """Run a dataset for a while; say where the time goes and what to do about it."""
     run = _Pass(dataset, seed=0, epoch=0, order="logical")
     run.open()
-    end = time.monotonic() + seconds
-    for _ in run.values():
-        if time.monotonic() > end:
-            break
+    begin = time.monotonic()
+    with Progress("profiling", seconds) as progress:
+        for _ in run.values():
+            taken = time.monotonic() - begin
+            progress.show(taken)
+            if taken > seconds:
+                break
     assert isinstance(run.iterator, _core.Iterator)
     report = run.iterator.report()
     run.iterator.cancel()

@@ -9,6 +9,7 @@ import functools
 import inspect
 import itertools
 import random
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,10 @@ from millrace.traced import Recording, Traced
 
 __all__ = ["Structure", "TracedFunction", "TracingError", "Untraceable", "trace"]
 
+_WRONG_CALL = re.compile(
+    r"\(\) (got an unexpected keyword argument|got multiple values for|missing \d+ "
+    r"required|takes .*positional arguments? but)"
+)
 _USE_RNG = (
     "draw random numbers from the function's parameter rng, as in "
     "def f(row, rng): ... rng.uniform()"
@@ -157,7 +162,8 @@ class _Call:
         except Exception as error:
             place = place_of_traceback(error.__traceback__)
             shown = f"{type(error).__name__}: {error}"
-            raise Untraceable(f"the function raised {shown}", place) from error
+            kind = TracingError if _is_wrong_call(error) else Untraceable
+            raise kind(f"the function raised {shown}", place) from error
 
     def _built(self, recording: Recording, result: Any) -> TracedFunction:
         traced = isinstance(result, Traced)
@@ -200,6 +206,14 @@ def _wrong_result(result: Any, *, gives_row: bool) -> TracingError:
         'return a dict, as in {"x": value}, a tuple or a dataclass',
         None,
     )
+
+
+def _is_wrong_call(error: Exception) -> bool:
+    """Tell whether a function was called with arguments that it does not take.
+
+    Python would say the same of every row.
+    """
+    return isinstance(error, TypeError) and _WRONG_CALL.search(str(error)) is not None
 
 
 def _check_signature(function: Any, given: Mapping[str, Any]) -> None:

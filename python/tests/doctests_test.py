@@ -10,6 +10,8 @@ import pytest
 MODULES = [
     "millrace",
     *(f"millrace.{name}" for name in ("dataset", "engine", "loader", "rows", "rng")),
+    *(f"millrace.{name}" for name in ("_building", "generators", "memory", "worker")),
+    "millrace.progress",
 ]
 PROGRAM = """
 import doctest, importlib, sys

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/adapters/arrow/operators.h"
+#include "millrace/adapters/python/from_generator.h"
 #include "millrace/adapters/python/map_python.h"
 #include "millrace/adapters/python/pipeline.h"
 #include "millrace/adapters/python/plain.h"
@@ -60,8 +61,10 @@ void Check(const absl::Status& status) {
 const ops::Library& Library() {
   static const bool extended = [] {  // Once, before anybody uses it.
     ops::ExtendDefaultLibrary(arrow::AddOperators);
-    ops::ExtendDefaultLibrary(
-        [](ops::Library& library) { library.Add(MapPythonDef()); });
+    ops::ExtendDefaultLibrary([](ops::Library& library) {
+      library.Add(FromGeneratorDef());
+      library.Add(MapPythonDef());
+    });
     return true;
   }();
   CHECK(extended);

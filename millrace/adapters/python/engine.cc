@@ -11,6 +11,7 @@
 
 #include "millrace/adapters/python/convert.h"
 #include "millrace/adapters/python/hand_over.h"
+#include "millrace/adapters/python/here.h"
 #include "millrace/adapters/python/pipeline.h"
 #include "millrace/api/facts.h"
 #include "millrace/api/state.h"
@@ -18,6 +19,7 @@
 #include "millrace/exec/engine.h"
 #include "millrace/exec/machine.h"
 #include "millrace/exec/pass_plan.h"
+#include "millrace/exec/save.h"
 #include "millrace/lanes/state.h"
 #include "millrace/profile/table.h"
 #include "millrace/rewrite/rewrite.h"
@@ -55,7 +57,8 @@ std::unique_ptr<Iterator> Engine::Open(const Pipeline& pipeline,
   const rewrite::Rewritten rewritten =
       Checked(rewrite::Rewrite(pipeline.inner(), Catalog()));
   return std::make_unique<Iterator>(
-      inner_, Checked(inner_->Open(rewritten, Library(), options, state)));
+      inner_, Checked(inner_->Open(rewritten, Library(), options, state)),
+      settings.here ? std::make_unique<Here>(settings.here) : nullptr);
 }
 
 std::optional<core::Block> Engine::FirstRow(const Pipeline& pipeline) const {
@@ -65,6 +68,19 @@ std::optional<core::Block> Engine::FirstRow(const Pipeline& pipeline) const {
   const std::optional<core::Block> block = Checked(iterator->Next());
   if (!block) return std::nullopt;
   return block->Slice(0, 1);
+}
+
+int64_t Engine::Save(const Pipeline& pipeline, const SaveSettings& settings) const {
+  const rewrite::Rewritten rewritten =
+      Checked(rewrite::Rewrite(pipeline.inner(), Catalog()));
+  return Checked(exec::Save(*inner_, rewritten, Library(),
+                            {.folder = settings.folder,
+                             .format = settings.format,
+                             .file_bytes = settings.file_bytes,
+                             .replace = settings.replace,
+                             .pass = {.seed = settings.seed},
+                             .interrupt = settings.interrupt}))
+      .rows;
 }
 
 int64_t Engine::UsedBytes() const { return inner_->memory().used_bytes; }
@@ -77,8 +93,11 @@ Mark::Mark(lanes::State state)
 std::string Mark::Json() const { return api::StateToJson(*state_); }
 
 Iterator::Iterator(std::shared_ptr<exec::Engine> engine,
-                   std::unique_ptr<exec::Iterator> inner)
-    : engine_(std::move(engine)), inner_(std::move(inner)), process_(getpid()) {}
+                   std::unique_ptr<exec::Iterator> inner, std::unique_ptr<Here> here)
+    : engine_(std::move(engine)),
+      here_(std::move(here)),
+      inner_(std::move(inner)),
+      process_(getpid()) {}
 
 Iterator::~Iterator() {
   // Nor can it wait for them.
@@ -87,8 +106,10 @@ Iterator::~Iterator() {
 }
 
 std::optional<Rows> Iterator::Next() {
+  const Here::Scope scope(here_.get());
   std::optional<core::Block> block = Checked(inner_->Next());
   if (!block) return std::nullopt;
+  ++given_;
   return Checked(HandOver(*std::exchange(block, std::nullopt)));
 }
 

@@ -33,11 +33,28 @@ int AvailableThreads();
 int64_t AvailableMemoryBytes();
 
 struct EngineSettings {
-  int threads = 1;
+  int threads = 1;  // 0: whoever calls Next does all the work.
   int64_t memory_bytes = 0;
   int64_t cache_bytes = 0;
   bool shares_memory = false;  // Whether another process reads its blocks.
 };
+
+// A question to a Python function in this process, as api/python_calls.h has it, and
+// the bytes that go with it.
+struct HereQuestion {
+  std::string text;
+  void* data = nullptr;
+  int64_t bytes = 0;
+  std::shared_ptr<const void> owner = {};
+};
+
+struct HereAnswer {
+  std::string text = {};
+  std::vector<char> frame = {};  // Of rows; empty where there are none.
+  bool raised = false;  // Something that ends the pass at once, as Ctrl-C does.
+};
+
+using AnswerHere = std::function<HereAnswer(const HereQuestion&)>;
 
 struct PassSettings {
   uint64_t seed = 0;
@@ -46,6 +63,19 @@ struct PassSettings {
   std::optional<std::string> state = {};  // To go on from, as a Mark gives it.
   // A state of another pipeline over the same sources: lanes are cut alike.
   std::optional<std::string> cut_as = {};
+  // Answers for Python functions, in the thread that calls Next; else processes do.
+  // For engines without threads.
+  AnswerHere here = nullptr;
+};
+
+struct SaveSettings {
+  std::string folder;
+  std::string format;
+  int64_t file_bytes = 0;
+  bool replace = false;
+  uint64_t seed = 0;
+  // Told how many rows are saved, often; true ends it.
+  std::function<bool(int64_t rows)> interrupt = nullptr;
 };
 
 // Some rows, by column.
@@ -55,6 +85,7 @@ struct Rows {
   int64_t copied_bytes = 0;  // Because somebody else has the memory they were in.
 };
 
+class Here;
 class Iterator;
 
 // Threads and memory, shared by the passes in it. From any thread.
@@ -67,6 +98,9 @@ class Engine {
 
   // The first row of a pipeline's epoch 0; nothing where there is none.
   std::optional<core::Block> FirstRow(const Pipeline& pipeline) const;
+
+  // Saves one pass in files; gives how many rows.
+  int64_t Save(const Pipeline& pipeline, const SaveSettings& settings) const;
 
   int64_t UsedBytes() const;
   int64_t PeakBytes() const;
@@ -89,7 +123,8 @@ class Mark {
 // One pass. One thread uses it, but Cancel may come from any.
 class Iterator {
  public:
-  Iterator(std::shared_ptr<exec::Engine> engine, std::unique_ptr<exec::Iterator> inner);
+  Iterator(std::shared_ptr<exec::Engine> engine, std::unique_ptr<exec::Iterator> inner,
+           std::unique_ptr<Here> here);
   ~Iterator();
 
   // Gives the next block's rows; nothing at the end. Arrays are the caller's to write
@@ -98,6 +133,9 @@ class Iterator {
 
   // Takes blocks without handing them over, at most so many; tells how many there were.
   int64_t Drain(int64_t blocks_max);
+
+  // How many blocks Next has given.
+  int64_t given() const { return given_; }
 
   void Cancel();
 
@@ -112,7 +150,9 @@ class Iterator {
 
  private:
   std::shared_ptr<exec::Engine> engine_;
+  std::unique_ptr<Here> here_;
   std::unique_ptr<exec::Iterator> inner_;
+  int64_t given_ = 0;
   const int process_;
 };
 

@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "millrace/adapters/python/function_call.h"
 #include "millrace/adapters/python/runner_pool.h"
-#include "millrace/adapters/python/runner_process.h"
 #include "millrace/base/status.h"
 #include "millrace/core/block.h"
 #include "millrace/core/spec.h"

@@ -19,6 +19,7 @@
 
 #include "millrace/adapters/python/convert.h"
 #include "millrace/adapters/python/engine.h"
+#include "millrace/adapters/python/function_call.h"
 #include "millrace/adapters/python/hand_over.h"
 #include "millrace/adapters/python/pipeline.h"
 #include "millrace/adapters/python/plain.h"
@@ -107,9 +108,18 @@ Sample SampleFunction(const Engine& engine, const Pipeline& input,
   return {.fields = result.fields, .draws = result.draws};
 }
 
-ReceivedRows ReadFrame(const void* data, int64_t bytes) {
-  const core::Block block = Checked(
-      frames::Decode(core::Buffer::Wrap(data, bytes, nullptr), frames::Summed::kHead));
+Sample SampleGenerator(const Attachment& function) {
+  const auto process = Checked(Runners().TakeApart());
+  const FunctionResult result =
+      Checked(process->Generate({.function = function.inner()}, {}));
+  if (result.rows.rows() == 0) Check(result.error);
+  return {.fields = result.fields, .draws = result.draws};
+}
+
+ReceivedRows ReadFrame(const void* data, int64_t bytes,
+                       std::shared_ptr<const void> owner) {
+  const core::Block block = Checked(frames::Decode(
+      core::Buffer::Wrap(data, bytes, std::move(owner)), frames::Summed::kHead));
   ReceivedRows received = {.rows = Checked(View(block)), .names = block.names()};
   for (int64_t row = 0; block.has_ids() && row < block.rows(); ++row) {
     const core::RowId id = block.IdAt(row);

@@ -41,6 +41,9 @@ struct Sample {
 Sample SampleFunction(const Engine& engine, const Pipeline& input,
                       const Attachment& function, double timeout);
 
+// Begins a generator, in a process as it will run, and takes its first row.
+Sample SampleGenerator(const Attachment& function);
+
 // --- In such a process ---
 
 // Rows that came in shared memory: columns as an iterator gives them, over that memory,
@@ -51,7 +54,9 @@ struct ReceivedRows {
   std::vector<std::pair<uint64_t, uint64_t>> ids = {};
 };
 
-ReceivedRows ReadFrame(const void* data, int64_t bytes);
+// Requires: the owner keeps the bytes.
+ReceivedRows ReadFrame(const void* data, int64_t bytes,
+                       std::shared_ptr<const void> owner);
 
 // A field of results: one array with the rows along its first axis, or each row's.
 struct ResultColumn {

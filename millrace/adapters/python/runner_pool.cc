@@ -10,6 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "millrace/adapters/python/function_call.h"
+#include "millrace/adapters/python/here.h"
 #include "millrace/adapters/python/runner_process.h"
 #include "millrace/base/mutex.h"
 #include "millrace/base/status.h"
@@ -21,7 +23,7 @@ namespace millrace::python {
 void RunnerPool::Configure(RunnerCommand command, int processes) {
   const base::MutexLock lock(&mutex_);
   command_ = std::move(command);
-  processes_max_ = std::max(1, processes);
+  processes_max_ = command_.processes = std::max(1, processes);
 }
 
 absl::StatusOr<std::unique_ptr<RunnerProcess>> RunnerPool::Take() {
@@ -32,16 +34,34 @@ absl::StatusOr<std::unique_ptr<RunnerProcess>> RunnerPool::Take() {
       changed_.WaitUntil(&mutex_, absl::InfiniteFuture());
     }
     ++busy_;
-    if (!free_.empty()) {
-      std::unique_ptr<RunnerProcess> process = std::move(free_.back());
-      free_.pop_back();
-      return process;
-    }
+    if (auto process = TakeFree()) return process;
     command = command_;
   }
   auto process = RunnerProcess::Start(command);
   if (!process.ok()) Return(nullptr);
   return process;
+}
+
+std::unique_ptr<RunnerProcess> RunnerPool::TakeFree() {
+  if (free_.empty()) return nullptr;
+  std::unique_ptr<RunnerProcess> process = std::move(free_.back());
+  free_.pop_back();
+  return process;
+}
+
+absl::StatusOr<std::unique_ptr<RunnerProcess>> RunnerPool::TakeApart() {
+  RunnerCommand command;
+  {
+    const base::MutexLock lock(&mutex_);
+    if (auto process = TakeFree()) return process;
+    command = command_;
+  }
+  return RunnerProcess::Start(command);
+}
+
+void RunnerPool::GiveBack(std::unique_ptr<RunnerProcess> process) {
+  const base::MutexLock lock(&mutex_);
+  free_.push_back(std::move(process));
 }
 
 void RunnerPool::Return(std::unique_ptr<RunnerProcess> process) {
@@ -54,6 +74,7 @@ void RunnerPool::Return(std::unique_ptr<RunnerProcess> process) {
 absl::StatusOr<FunctionResult> RunnerPool::Call(const FunctionCall& call,
                                                 const core::Block& rows,
                                                 core::Pool& pool) {
+  if (Here* const here = Here::Current()) return here->Call(call, rows);
   std::unique_ptr<RunnerProcess> process = TRY(Take());
   absl::StatusOr<FunctionResult> result = process->Call(call, rows, pool);
   const int64_t row = process->failed_row();

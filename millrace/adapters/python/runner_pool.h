@@ -9,6 +9,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 
+#include "millrace/adapters/python/function_call.h"
 #include "millrace/adapters/python/runner_process.h"
 #include "millrace/base/mutex.h"
 #include "millrace/core/block.h"
@@ -26,6 +27,11 @@ class RunnerPool {
   absl::StatusOr<FunctionResult> Call(const FunctionCall& call, const core::Block& rows,
                                       core::Pool& pool);
 
+  // Gives a process for a long time, besides those that there may be: whoever has it
+  // waits for rows, and others must not wait for that. Given back, it is free.
+  absl::StatusOr<std::unique_ptr<RunnerProcess>> TakeApart();
+  void GiveBack(std::unique_ptr<RunnerProcess> process);
+
   // Ends all processes that are free.
   void Clear();
 
@@ -34,6 +40,7 @@ class RunnerPool {
 
  private:
   absl::StatusOr<std::unique_ptr<RunnerProcess>> Take();
+  std::unique_ptr<RunnerProcess> TakeFree() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Return(std::unique_ptr<RunnerProcess> process);
   absl::StatusOr<FunctionResult> GoOnWithout(const FunctionCall& call,
                                              const core::Block& rows, core::Pool& pool,

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "millrace/adapters/python/function_call.h"
 #include "millrace/adapters/python/shared_region.h"
 #include "millrace/api/json.h"
 #include "millrace/api/python_calls.h"
@@ -52,6 +54,17 @@ void Exchange(int from, int to) {
     int expected = from;
     if (socket.compare_exchange_strong(expected, to)) return;
   }
+}
+
+// The numbers of all processes there are.
+struct TakenNumbers {
+  base::Mutex mutex;
+  std::set<int64_t> taken ABSL_GUARDED_BY(mutex);
+};
+
+TakenNumbers& Numbers() {
+  static TakenNumbers& numbers = *new TakenNumbers;
+  return numbers;
 }
 
 constexpr int64_t kAnswerBytesMax = 192 << 10;  // One message of the socket.
@@ -127,8 +140,21 @@ class RunnerProcess::Answered final : public core::Storage {
   const std::shared_ptr<Released> released_;
 };
 
-RunnerProcess::RunnerProcess(int socket, pid_t pid)
-    : socket_(socket), pid_(pid), released_(std::make_shared<Released>()) {
+RunnerProcess::Number::Number() {
+  const base::MutexLock lock(&Numbers().mutex);
+  while (!Numbers().taken.insert(value_).second) ++value_;
+}
+
+RunnerProcess::Number::~Number() {
+  const base::MutexLock lock(&Numbers().mutex);
+  Numbers().taken.erase(value_);
+}
+
+RunnerProcess::RunnerProcess(int socket, pid_t pid, int processes)
+    : socket_(socket),
+      pid_(pid),
+      processes_(processes),
+      released_(std::make_shared<Released>()) {
   Exchange(0, socket + 1);
 }
 
@@ -163,7 +189,8 @@ absl::StatusOr<std::unique_ptr<RunnerProcess>> RunnerProcess::Start(
     close(ends[0]);
     return pid.status();
   }
-  std::unique_ptr<RunnerProcess> process(new RunnerProcess(ends[0], *pid));
+  std::unique_ptr<RunnerProcess> process(
+      new RunnerProcess(ends[0], *pid, command.processes));
   if (process->Send(command.hello).ok()) return process;
   return absl::FailedPreconditionError(process->Ended().message());
 }
@@ -177,15 +204,17 @@ absl::Status RunnerProcess::MakeRoom(int64_t bytes) {
   return absl::OkStatus();
 }
 
-absl::Status RunnerProcess::Load(const ir::Attachment& function,
-                                 const Patience& patience) {
-  const std::string hash = base::ToHex(function.hash());
+absl::Status RunnerProcess::Load(const FunctionCall& call, const Patience& patience) {
+  const std::string hash = base::ToHex(call.function.hash());
   if (loaded_.contains(hash)) return absl::OkStatus();
-  const std::string_view content = function.content();
+  const std::string_view content = call.function.content();
   TRY(MakeRoom(std::ssize(content)));
   std::memcpy(input_->data() + api::kPythonHeadBytes, content.data(), content.size());
-  const api::PythonAnswer answer = TRY(
-      Ask({.kind = "load", .function = hash, .bytes = std::ssize(content)}, patience));
+  const api::PythonAnswer answer = TRY(Ask({.kind = "load",
+                                            .function = hash,
+                                            .bytes = std::ssize(content),
+                                            .seed = call.seed},
+                                           patience));
   if (!answer.error.empty()) return absl::FailedPreconditionError(answer.error);
   loaded_.insert(hash);
   return absl::OkStatus();
@@ -209,27 +238,31 @@ absl::StatusOr<FunctionResult> RunnerProcess::Call(const FunctionCall& call,
                                                    core::Pool& pool) {
   failed_row_ = 0;
   const Patience patience = {call.timeout, call.cancelled};
-  TRY(Load(call.function,
-           {std::max(call.timeout, call.start_timeout), call.cancelled}));
-  api::PythonCall message = {.kind = "map",
-                             .function = base::ToHex(call.function.hash()),
-                             .fields = call.fields,
-                             .seed = call.seed,
-                             .epoch = call.epoch,
-                             .first_call = call.first_call};
+  TRY(Load(call, {std::max(call.timeout, call.start_timeout), call.cancelled}));
+  api::PythonCall message = MapMessage(call);
   TRY(WriteRows(rows, pool, message));
   const api::PythonAnswer answer = TRY(Ask(message, patience));
-  if (answer.rows < 0 || answer.rows > rows.rows() ||
-      (answer.rows < rows.rows()) == answer.error.empty()) {
-    return absl::InternalError("a process for Python functions lost count of its rows");
-  }
-  FunctionResult result = {.fields = answer.fields, .draws = answer.draws};
-  if (!answer.error.empty()) result.error = absl::DataLossError(answer.error);
-  if (answer.rows > 0) result.rows = TRY(RowsOf(answer));
-  if (result.rows.rows() != answer.rows) {
-    return absl::InternalError("a process for Python functions gave other rows");
-  }
+  FunctionResult result = TRY(ResultOf(answer, rows.rows()));
+  TRY(TakeRows(answer, result));
   return result;
+}
+
+absl::StatusOr<FunctionResult> RunnerProcess::Generate(const FunctionCall& call,
+                                                       const RowStream& stream) {
+  TRY(Load(call, {call.start_timeout, call.cancelled}));
+  const api::PythonAnswer answer =
+      TRY(Ask(GenerateMessage(call, stream), {call.timeout, call.cancelled}));
+  FunctionResult result = TRY(ResultOf(answer, {}));
+  TRY(TakeRows(answer, result));
+  return result;
+}
+
+absl::Status RunnerProcess::TakeRows(const api::PythonAnswer& answer,
+                                     FunctionResult& result) {
+  if (answer.rows == 0) return absl::OkStatus();
+  result.rows = TRY(RowsOf(answer));
+  if (result.rows.rows() == answer.rows) return absl::OkStatus();
+  return absl::InternalError("a process for Python functions gave other rows");
 }
 
 absl::StatusOr<core::Block> RunnerProcess::RowsOf(const api::PythonAnswer& answer) {
@@ -269,6 +302,8 @@ absl::Status RunnerProcess::Send(const std::string& message) const {
 absl::StatusOr<api::PythonAnswer> RunnerProcess::Ask(const api::PythonCall& call,
                                                      const Patience& patience) {
   api::PythonCall message = call;
+  message.process = number_.value();
+  message.processes = std::max<int64_t>(processes_, number_.value() + 1);
   {
     const base::MutexLock lock(&released_->mutex);
     message.released = std::exchange(released_->regions, {});

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "millrace/adapters/python/function_call.h"
 #include "millrace/adapters/python/shared_region.h"
 #include "millrace/api/python_calls.h"
 #include "millrace/base/mutex.h"
@@ -34,30 +35,10 @@ struct RunnerCommand {
   std::vector<std::string> arguments = {};
   std::vector<std::string> environment = {};
   std::string hello = {};
+  int processes = 1;  // That there may be, for those who ask.
 };
 
 inline constexpr int kRunnerSocket = 3;
-
-// What a function is called with, besides rows.
-struct FunctionCall {
-  const ir::Attachment& function;
-  std::string fields = {};  // Of what comes out; empty: whatever it is.
-  uint64_t seed = 0;
-  uint64_t epoch = 0;
-  int64_t first_call = 0;
-  absl::Duration timeout = absl::InfiniteDuration();
-  // What a process may take, the first time, to start and to load the function.
-  absl::Duration start_timeout = absl::Minutes(5);
-  const std::atomic<bool>* cancelled = nullptr;  // Set when nobody wants the result.
-};
-
-// What came of it: the rows before the first that failed, and why that did.
-struct FunctionResult {
-  core::Block rows = {};
-  absl::Status error = {};  // DataLoss, of the row behind these.
-  std::string fields = {};
-  int64_t draws = 0;
-};
 
 class RunnerProcess {
  public:
@@ -73,6 +54,11 @@ class RunnerProcess {
   absl::StatusOr<FunctionResult> Call(const FunctionCall& call, const core::Block& rows,
                                       core::Pool& pool);
 
+  // Asks a generator for more rows, waiting for them. An error that is no row's means
+  // that the process is of no use any more; Aborted, that it died.
+  absl::StatusOr<FunctionResult> Generate(const FunctionCall& call,
+                                          const RowStream& stream);
+
   // The row in which the process ended, of the call that did not return.
   int64_t failed_row() const { return failed_row_; }
 
@@ -86,7 +72,21 @@ class RunnerProcess {
   class Answered;
   struct Released;
 
-  RunnerProcess(int socket, pid_t pid);
+  // The lowest number that no other process has, for as long as it lives.
+  class Number {
+   public:
+    Number();
+    ~Number();
+    Number(const Number&) = delete;
+    Number& operator=(const Number&) = delete;
+
+    int64_t value() const { return value_; }
+
+   private:
+    int64_t value_ = 0;
+  };
+
+  RunnerProcess(int socket, pid_t pid, int processes);
 
   // How long an answer may take.
   struct Patience {
@@ -94,7 +94,7 @@ class RunnerProcess {
     const std::atomic<bool>* cancelled;
   };
 
-  absl::Status Load(const ir::Attachment& function, const Patience& patience);
+  absl::Status Load(const FunctionCall& call, const Patience& patience);
   absl::Status MakeRoom(int64_t bytes);
   absl::Status WriteRows(const core::Block& rows, core::Pool& pool,
                          api::PythonCall& call);
@@ -104,11 +104,14 @@ class RunnerProcess {
   absl::Status Wait(const Patience& patience);
   absl::StatusOr<std::string> Receive(int& descriptor);
   absl::StatusOr<core::Block> RowsOf(const api::PythonAnswer& answer);
+  absl::Status TakeRows(const api::PythonAnswer& answer, FunctionResult& result);
   absl::Status End(const absl::Status& why);
   absl::Status Ended();
 
   const int socket_;
   const pid_t pid_;
+  const Number number_;
+  const int processes_;
   bool reaped_ = false;
   bool region_is_new_ = false;
   int64_t failed_row_ = 0;

@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace.bench.lines import Line, medians
-from millrace.dataset import Dataset, from_arrays
+from millrace.dataset import Dataset
 from millrace.engine import budget
+from millrace.memory import from_arrays
 
 _IMAGES = 128
 _SIZE = 256

@@ -14,7 +14,8 @@ import numpy as np
 
 from millrace import _sources
 from millrace.bench.lines import Line
-from millrace.dataset import Dataset, from_arrays
+from millrace.dataset import Dataset
+from millrace.memory import from_arrays
 
 COLUMNS = 8
 BATCH_ROWS = 64
