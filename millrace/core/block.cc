@@ -131,6 +131,15 @@ RowId Block::IdAt(int64_t row) const {
   return IdOf(*ids_, row);
 }
 
+std::vector<RowId> Block::IdsIn(int64_t row) const {
+  CHECK(has_ids());
+  Column column = ids_->Slice(row, 1);
+  while (column.levels().size() > 1) column = column.Unstack();
+  std::vector<RowId> ids;
+  for (int64_t i = 0; i < column.rows(); ++i) ids.push_back(IdOf(column, i));
+  return ids;
+}
+
 Block Block::Slice(int64_t begin, int64_t rows) const {
   CHECK_GE(begin, 0);
   CHECK_GE(rows, 0);

@@ -60,6 +60,10 @@ class Block {
   // count, and so on where batches are batched. Requires: has_ids().
   RowId IdAt(int64_t row) const;
 
+  // The identities of all rows in a row: one, but of a batch as many as it was made of.
+  // Requires: has_ids().
+  std::vector<RowId> IdsIn(int64_t row) const;
+
   Block Slice(int64_t begin, int64_t rows) const;
 
   // Groups each `size` rows into one, without a copy. Requires: size divides rows().

@@ -165,6 +165,10 @@ TEST(BlockTest, ABatchOfBatchesIsNamedByItsFirstBatch) {
   const Block batches = SampleBlock(12).Stack(3);
   const Block twice = batches.Stack(2);
   EXPECT_EQ(twice.IdAt(0), base::Combine(batches.IdAt(0), uint64_t{2}));
+  EXPECT_EQ(batches.IdsIn(1),
+            (std::vector<RowId>{IdNumber(3), IdNumber(4), IdNumber(5)}));
+  EXPECT_EQ(twice.IdsIn(0).size(), 6);
+  EXPECT_EQ(twice.IdsIn(0)[5], IdNumber(5));
   EXPECT_EQ(twice.IdAt(1), base::Combine(batches.IdAt(2), uint64_t{2}));
 }
 

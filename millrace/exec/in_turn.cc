@@ -15,11 +15,12 @@
 #include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
+#include "millrace/ops/origins.h"
 
 namespace millrace::exec {
 
 absl::StatusOr<core::Block> InTurn(const core::Block& block, uint64_t turn,
-                                   core::Pool& pool) {
+                                   core::Pool& pool, ops::Origins* origins) {
   if (turn == 0 || !block.has_ids()) return block;
   // Of batches these are the identities of their rows.
   const core::Column& ids = *block.ids();
@@ -31,6 +32,7 @@ absl::StatusOr<core::Block> InTurn(const core::Block& block, uint64_t turn,
     const base::Hash128 hash = base::Combine(id, turn);
     words[i] = hash.hi;
     words[i + 1] = hash.lo;
+    if (origins != nullptr) origins->Note(hash, {id});
   }
   return block.WithIds(TRY(core::Column::FromLevels(core::DType::kUint64, ids.rows(),
                                                     ids.levels(), std::move(values))));

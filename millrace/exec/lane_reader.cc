@@ -87,7 +87,8 @@ absl::StatusOr<std::optional<Item>> LaneReader::Next() {
       std::optional<Item> rest = to_skip_.Pass(std::move(item));
       if (!rest) continue;
       if (rest->left_out) return rest;
-      return Item::Of(TRY(InTurn(rest->block, run_.turn, pool_)));
+      return Item::Of(
+          TRY(InTurn(rest->block, run_.turn, pool_, run_.plan->origins.get())));
     }
     if (ended_) return std::nullopt;
     TRY(ReadOn());

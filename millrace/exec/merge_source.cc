@@ -63,7 +63,8 @@ absl::StatusOr<Inputs> MergeSource::InputsOf(const lanes::RowRange& rows) const 
       library_.MakeMerger(node_, {.pool = pool_,
                                   .inputs = static_cast<int>(inputs_.size()),
                                   .seed = inputs_[0].seed,
-                                  .epoch = inputs_[0].epoch});
+                                  .epoch = inputs_[0].epoch,
+                                  .origins = inputs_[0].origins.get()});
   return inputs;
 }
 

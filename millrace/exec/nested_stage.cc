@@ -195,7 +195,8 @@ class NestedStage::Part final : private ops::Emitter {
       Give(Item::LeftOut(stage_.plan_.Ignored(*std::move(rest->left_out))));
       return absl::OkStatus();
     }
-    core::Block rows = TRY(InTurn(rest->block, input.run.turn, stage_.place_.pool));
+    core::Block rows = TRY(InTurn(rest->block, input.run.turn, stage_.place_.pool,
+                                  stage_.plan_.origins.get()));
     return merger_ == nullptr ? Emit(std::move(rows))
                               : merger_->Push(std::move(rows), *this);
   }

@@ -63,7 +63,8 @@ ops::LaneContext PassPlan::ContextAt(int place, int64_t lane,
                               .call_number = all.call_number,
                               .first_row = all.first_row,
                               .bad_rows = bad_rows,
-                              .cancelled = all.cancelled};
+                              .cancelled = all.cancelled,
+                              .origins = all.origins};
   const auto found = first_rows.find(place);
   if (found != first_rows.end()) context.first_row = found->second[lane];
   return context;
@@ -74,7 +75,8 @@ ops::LaneContext PassPlan::ContextOf(int64_t lane, core::Pool& pool) const {
           .seed = seed,
           .epoch = epoch,
           .lane = lanes.ContentHash(lane),
-          .cancelled = cancelled.get()};
+          .cancelled = cancelled.get(),
+          .origins = origins.get()};
 }
 
 int PassPlan::IgnoredBy(int place) const {

@@ -23,6 +23,7 @@
 #include "millrace/base/sha256.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/left_out.h"
+#include "millrace/exec/row_origins.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/manifest.h"
@@ -53,6 +54,9 @@ struct PassOptions {
       false;  // Blocks are to have identities, also where no draw needs them.
   Caches* caches = nullptr;  // What `cache` keeps; null: it keeps nothing.
   std::shared_ptr<std::atomic<bool>> cancelled = {};  // Set when nobody wants it.
+  // Told where rows come from. The pass then keeps nothing in caches, nor takes from
+  // them: rows that were kept do not say.
+  std::shared_ptr<RowOrigins> origins = {};
 };
 
 // A shuffle that is done by reading rows in its order.
@@ -80,6 +84,8 @@ struct PassPlan {
                            // that of the last batching operator, or behind them all.
   bool with_ids = false;   // Somebody needs identities.
   std::shared_ptr<const std::atomic<bool>> cancelled = {};
+  std::shared_ptr<const RowOrigins> sources = {};  // What tells rows by identity.
+  std::shared_ptr<RowOrigins> origins = {};        // The same, where it was asked for.
   bool ignored_behind = false;  // Rows that are wrong are left out behind all of it.
 
   // The rows that come to the joining place from each lane; lanes::kRowsMax where that

@@ -414,7 +414,8 @@ RowWiseWork& PassRun::WorkOf(const Stage& stage) {
                                  .seed = plan_.seed,
                                  .epoch = plan_.epoch,
                                  .lane = {},
-                                 .cancelled = plan_.cancelled.get()};
+                                 .cancelled = plan_.cancelled.get(),
+                                 .origins = plan_.origins.get()};
   if (std::optional<SlotShape> shape = SlotsBehind(plan_, stage)) {
     found->second.slots.emplace(*std::move(shape), place_.pool);
   }

@@ -31,6 +31,7 @@
 #include "millrace/exec/merge_source.h"
 #include "millrace/exec/nested_source.h"
 #include "millrace/exec/pass_plan.h"
+#include "millrace/exec/row_origins.h"
 #include "millrace/exec/shuffled_reading.h"
 #include "millrace/exec/wanted_ids.h"
 #include "millrace/ir/operator.h"
@@ -104,7 +105,10 @@ class Planner : public std::enable_shared_from_this<Planner> {
         library_(library),
         options_(options),
         pool_(pool),
-        with_ids_(options.with_ids || WantsIds(pipeline.before.Nodes())),
+        with_ids_(options.with_ids || options.origins != nullptr ||
+                  WantsIds(pipeline.before.Nodes())),
+        sources_(options.origins != nullptr ? options.origins
+                                            : std::make_shared<RowOrigins>()),
         ignores_(std::ranges::any_of(nodes_, IgnoresErrors)) {
     FindUses(nodes_.back(), false);
   }
@@ -184,9 +188,11 @@ class Planner : public std::enable_shared_from_this<Planner> {
     return keys;
   }
 
-  // Follows the nodes from the last to the sources.
+  // Follows the nodes from the last to the sources. Nodes are seen by number: two that
+  // do the same may still stand behind different sources.
   void FindUses(const ir::Pipeline& node, bool cached) {
-    if (!uses_.insert(KeyOf(node, cached)).second) return;
+    if (!seen_.emplace(NumberOf(node), cached).second) return;
+    uses_.insert(KeyOf(node, cached));
     for (const ir::Pipeline& input : node.inputs()) {
       FindUses(input, cached || node.schema().traits.caches);
     }
@@ -248,6 +254,8 @@ class Planner : public std::enable_shared_from_this<Planner> {
       listed.source = MakeSource(node, chains.cached);
     }
     listed.manifest = TRY(listed.source->List());
+    if (listed.cache == nullptr)
+      sources_->AddSource(node.call_number(), listed.source, listed.manifest);
     TRY(CheckCanPermute(chains.written, listed.manifest));
     const std::optional<lanes::CutRecord> recorded = TRY(RecordedCut(key));
     if (!listed.manifest.counted() || (recorded && !recorded->counted)) {
@@ -285,7 +293,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
     const ir::Pipeline& head = chains.run[0];
     const std::string name = base::StrCat(head.name(), " (%", NumberOf(head), ")");
     auto cache = std::make_shared<CacheSource>(name, std::move(computed), pool_);
-    if (options_.caches == nullptr) return cache;
+    if (options_.caches == nullptr || options_.origins != nullptr) return cache;
     const base::Sha256 computation =
         ComputationOf(before.written, options_.seed, with_ids_);
     const ir::Value& path = head.arguments()["path"];
@@ -453,6 +461,8 @@ class Planner : public std::enable_shared_from_this<Planner> {
     plan.pipeline = nodes_;
     plan.seed = options_.seed;
     plan.cancelled = options_.cancelled;
+    plan.origins = options_.origins;
+    plan.sources = sources_;
     plan.with_ids = with_ids_;
     plan.last_batching = LastBatching(plan.nodes);
     plan.join = JoinPlace(plan.nodes, plan.last_batching);
@@ -464,8 +474,10 @@ class Planner : public std::enable_shared_from_this<Planner> {
   const PassOptions options_;
   core::Pool& pool_;
   const bool with_ids_;
-  const bool ignores_;        // Errors are, somewhere.
-  std::set<SourceKey> uses_;  // Of all nodes.
+  const std::shared_ptr<RowOrigins> sources_;
+  const bool ignores_;                   // Errors are, somewhere.
+  std::set<std::pair<int, bool>> seen_;  // By FindUses.
+  std::set<SourceKey> uses_;             // Of all nodes.
   mutable base::Mutex mutex_;
   std::map<SourceKey, Listed> listed_ ABSL_GUARDED_BY(mutex_);
 };

@@ -52,6 +52,11 @@ TEST(PlannerTest, EachSourceAndCacheIsCutOnce) {
   EXPECT_THAT(Planned(range + "%1 = cache(%0)\n%2 = cache(%1)\n").cuts, SizeIs(3));
   EXPECT_THAT(Planned(range + "%1 = range(stop=7)\n%2 = concat(%0, %1)\n").cuts,
               SizeIs(2));
+  // What stands behind two sources may do the same.
+  EXPECT_THAT(Planned(range + "%1 = skip(%0, count=1)\n%2 = range(stop=5000)\n"
+                              "%3 = skip(%2, count=1)\n%4 = concat(%1, %3)\n")
+                  .cuts,
+              SizeIs(2));
   // Read twice in the same way: cut once.
   EXPECT_THAT(Planned(range + "%1 = concat(%0, %0)\n").cuts, SizeIs(1));
 }

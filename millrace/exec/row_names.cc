@@ -1,7 +1,5 @@
 #include "millrace/exec/row_names.h"
 
-#include <iterator>
-#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -10,20 +8,23 @@
 #include "millrace/base/text.h"
 #include "millrace/core/block.h"
 #include "millrace/exec/pass_plan.h"
+#include "millrace/exec/row_origins.h"
 #include "millrace/ops/bad_rows.h"
 #include "millrace/ops/source.h"
 
 namespace millrace::exec {
 namespace {
 
-// Empty where the identity is not one of the source's.
-std::string NameOf(const PassPlan& plan, const core::RowId& id) {
-  const std::optional<ops::SourceRow> row =
-      ops::SourceRowOf(id, plan.nodes[0].call_number());
-  if (!row || row->split >= std::ssize(plan.manifest.splits)) return "";
-  std::string name = plan.source->NameOfRow(row->split, row->row);
-  if (!name.empty()) return name;
-  return base::StrCat("row ", row->row, " of ", plan.manifest.splits[row->split].name);
+// Where a row begins in its file, which is read to find it; empty where rows do not
+// begin at a byte, are files, or are not found.
+std::string WhereOf(const PassPlan& plan, const core::RowId& id,
+                    const std::string& name) {
+  const auto places = plan.sources->PlacesOf({id});
+  if (!places.ok()) return "";
+  const ops::RowPlace& place = places->front().front();
+  if (!place.byte || place.file == name) return "";
+  const std::string key = place.key ? base::StrCat(", key ", *place.key) : "";
+  return base::StrCat(" (at byte ", *place.byte, key, ")");
 }
 
 }  // namespace
@@ -35,8 +36,10 @@ absl::Status NamedPlace(const PassPlan& plan, const AtPlace& at,
 }
 
 absl::Status NamedRow(const PassPlan& plan, const AtPlace& at, const ops::BadRow& row) {
-  const std::string name = row.id ? NameOf(plan, *row.id) : "";
+  std::string name = row.id ? plan.sources->NameOf(*row.id) : "";
   if (name.empty()) return NamedPlace(plan, at, row.why);
+  // Not of rows that are left out: there may be many, and finding one takes time.
+  if (!plan.Ignores(at.place)) name += WhereOf(plan, *row.id, name);
   const std::string of_batch =
       row.rows == 1 ? "" : base::StrCat("batch of ", row.rows, " rows from ");
   return base::Annotate(row.why,

@@ -1,5 +1,5 @@
 // Says which row an error is about, in the words of the source: a row's identity tells
-// its split and its number there. Pure.
+// its split and its number there, and the file where it begins.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,9 @@ struct AtPlace {
 absl::Status NamedPlace(const PassPlan& plan, const AtPlace& at,
                         const absl::Status& status);
 
-// "map (%1): row 17 of data/train-003.tar: ..."; as NamedPlace where the row's identity
-// does not tell its place in the source.
+// "map (%1): row 17 of data/train-003.tar (at byte 10240, key 000017): ..."; as
+// NamedPlace where the row's identity does not tell its place in the source. Looks into
+// the file, but for rows that are to be left out.
 absl::Status NamedRow(const PassPlan& plan, const AtPlace& at, const ops::BadRow& row);
 
 }  // namespace millrace::exec

@@ -39,6 +39,31 @@ TEST(RowNamesTest, ARowIsNamedByItsFileAndNumber) {
       base::StrCat("take (%1): batch of 4 rows from row 17 of ", path, ": corrupt"));
 }
 
+TEST(RowNamesTest, WhereItBeginsIsLookedUp) {
+  const storage::TemporaryFolder folder;
+  const std::string path = folder.Write("a.txt", "one\ntwo\nthree\n");
+  const std::string source = base::StrCat("read_text(paths=[\"", path, "\"])");
+  const ops::BadRow row = {.why = kWhy, .id = ops::SourceRowId(0, 0, 2)};
+  EXPECT_EQ(Named(Plan(source), row),
+            base::StrCat("take (%1): row 2 of ", path, " (at byte 8): corrupt"));
+  PassPlan ignoring = Plan(source);
+  ignoring.ignored_behind = true;  // There may be many.
+  EXPECT_EQ(Named(ignoring, row),
+            base::StrCat("take (%1): row 2 of ", path, ": corrupt"));
+}
+
+TEST(RowNamesTest, RowsBehindSeveralInputsAreNamedToo) {
+  const storage::TemporaryFolder folder;
+  const std::string path = folder.Write("b.txt", "two\n");
+  const PassPlan plan = *PlanPass(
+      AsWritten(base::StrCat("%0 = read_text(paths=[\"", folder.Write("a.txt", "one\n"),
+                             "\"])\n%1 = read_text(paths=[\"", path,
+                             "\"])\n%2 = concat(%0, %1)\n%3 = take(%2, count=5)")),
+      ops::DefaultLibrary(), {});
+  EXPECT_EQ(Named(plan, {.why = kWhy, .id = ops::SourceRowId(1, 0, 0)}),
+            base::StrCat("take (%3): row 0 of ", path, " (at byte 0): corrupt"));
+}
+
 TEST(RowNamesTest, AFileThatIsARowIsNamedByItself) {
   const storage::TemporaryFolder folder;
   folder.Write("a.txt", "one\n");

@@ -24,6 +24,7 @@ struct MergeContext {
   uint64_t seed = 0;  // Of the job; an own seed argument comes first.
   uint64_t epoch = 0;
   int64_t call_number = ir::kNoCallNumber;
+  Origins* origins = nullptr;  // Set where rows that are made of others are noted.
 };
 
 class Merger {

@@ -28,6 +28,8 @@
 
 namespace millrace::ops {
 
+class Origins;
+
 // Where an operator's blocks go.
 class Emitter {
  public:
@@ -53,6 +55,7 @@ struct LaneContext {
   const core::Spec* input = nullptr;  // Of the rows that come; the node's.
   // Set when nobody wants the results any more: for operators that wait for others.
   const std::atomic<bool>* cancelled = nullptr;
+  Origins* origins = nullptr;  // Set where rows that are made of others are noted.
 };
 
 // The seed that an operator draws with: its own argument, else the job's.

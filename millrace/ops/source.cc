@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -62,6 +63,18 @@ absl::StatusOr<std::optional<FoundWork>> Reader::Find() {
     const std::optional<core::Block> block = TRY(next);
     return block && block->rows() > 0 ? sink.Give(*block) : absl::OkStatus();
   };
+}
+
+std::vector<RowPlace> PlacesByNumber(const std::string& file,
+                                     absl::Span<const int64_t> rows) {
+  std::vector<RowPlace> places;
+  for (const int64_t row : rows) places.push_back({.file = file, .row = row});
+  return places;
+}
+
+absl::StatusOr<std::vector<RowPlace>> Source::PlacesOf(
+    int64_t /*split*/, absl::Span<const int64_t> rows) const {
+  return PlacesByNumber("", rows);
 }
 
 absl::StatusOr<std::unique_ptr<Reader>> OpenAll(const Source& source, RowRanges ranges,

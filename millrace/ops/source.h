@@ -135,6 +135,20 @@ class FindingReader : public Reader {
   std::deque<std::variant<core::Block, BadRow, absl::Status>> kept_;
 };
 
+// Where a row stands, for people who look for it.
+struct RowPlace {
+  std::string file = {};                // Empty: it stands in none.
+  int64_t row = 0;                      // Its number there.
+  std::optional<int64_t> byte = {};     // Where it begins, unpacked, if rows do.
+  std::optional<std::string> key = {};  // Its own name, if rows have one.
+
+  friend bool operator==(const RowPlace&, const RowPlace&) = default;
+};
+
+// Rows of a file that have no place but their numbers; of no file where it is empty.
+std::vector<RowPlace> PlacesByNumber(const std::string& file,
+                                     absl::Span<const int64_t> rows);
+
 class Source {
  public:
   virtual ~Source() = default;
@@ -148,6 +162,11 @@ class Source {
 
   // Says what people know a row by, where that is not its number in its split.
   virtual std::string NameOfRow(int64_t /*split*/, int64_t /*row*/) const { return ""; }
+
+  // Finds rows of a split, in the order given. May read its file to find them: it is
+  // for who looks into a few rows. By default they stand in no file.
+  virtual absl::StatusOr<std::vector<RowPlace>> PlacesOf(
+      int64_t split, absl::Span<const int64_t> rows) const;
 
   // Opens a reader of rows of one split, in order, with their identities where they
   // are asked for. Of a split that is not counted the range ends at lanes::kRowsMax,

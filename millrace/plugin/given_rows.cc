@@ -20,6 +20,7 @@
 #include "millrace/core/spec.h"
 #include "millrace/ops/good_rows.h"
 #include "millrace/ops/operator.h"
+#include "millrace/ops/origins.h"
 #include "millrace/plugin/c_values.h"
 #include "millrace/plugin/millrace_plugin.h"
 #include "millrace/plugin/rows_writer.h"
@@ -156,6 +157,8 @@ absl::StatusOr<core::Block> GivenRows::WithIds(const core::Block& rows) {
   ids.reserve(from_.size());
   for (size_t i = 0; i < from_.size(); ++i) {
     ids.push_back(base::Combine(reach_.IdAt(from_[i]), ordinal_[i]));
+    if (lane_.origins == nullptr) continue;
+    lane_.origins->Note(ids.back(), reach_.IdsIn(from_[i]));
   }
   return rows.WithIds(TRY(core::IdColumn(ids, lane_.pool)));
 }

@@ -61,6 +61,11 @@ core::RowId RowsInReach::IdAt(int64_t number) const {
   return kept.block.IdAt(number - kept.first);
 }
 
+std::vector<core::RowId> RowsInReach::IdsIn(int64_t number) const {
+  const Kept& kept = BlockOf(number);
+  return kept.block.IdsIn(number - kept.first);
+}
+
 absl::StatusOr<core::Column> RowsInReach::Gather(
     std::optional<std::string_view> field, absl::Span<const int64_t> numbers) const {
   std::vector<core::Column> columns;

@@ -38,6 +38,9 @@ class RowsInReach {
 
   core::RowId IdAt(int64_t number) const;
 
+  // Of a batch, those of its rows.
+  std::vector<core::RowId> IdsIn(int64_t number) const;
+
   bool has_ids() const { return !blocks_.empty() && blocks_.back().block.has_ids(); }
 
   // Gives rows of a field, or of the identities where none is named.

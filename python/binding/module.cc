@@ -134,17 +134,37 @@ nb::object Next(python::Iterator& iterator) {
   return nb::make_tuple(rows->count, columns, rows->copied_bytes);
 }
 
+// Gives for each row in a row a list of (file, offset, key).
+nb::list Origins(const python::Iterator& iterator, int64_t row) {
+  std::vector<std::vector<python::Origin>> origins;
+  {
+    const nb::gil_scoped_release without_lock;
+    origins = iterator.Origins(row);
+  }
+  nb::list rows;
+  for (const std::vector<python::Origin>& places : origins) {
+    nb::list found;
+    for (const python::Origin& place : places) {
+      found.append(nb::make_tuple(place.file, place.offset, place.key));
+    }
+    rows.append(found);
+  }
+  return rows;
+}
+
 std::unique_ptr<python::Iterator> Open(const python::Engine& engine,
                                        const python::Pipeline& pipeline, uint64_t seed,
                                        uint64_t epoch, bool any_order,
                                        std::optional<std::string> state,
                                        std::optional<std::string> cut_as,
-                                       nb::object here, nb::object waiting) {
+                                       nb::object here, nb::object waiting,
+                                       bool origins) {
   python::PassSettings settings = {.seed = seed,
                                    .epoch = epoch,
                                    .any_order = any_order,
                                    .state = std::move(state),
-                                   .cut_as = std::move(cut_as)};
+                                   .cut_as = std::move(cut_as),
+                                   .origins = origins};
   if (!here.is_none()) settings.here = AnswersHere(std::move(here));
   std::unique_ptr<python::Iterator> iterator;
   {
@@ -293,6 +313,7 @@ void AddEngines(nb::module_& module) {
   nb::class_<python::Iterator>(module, "Iterator")
       .def("next", &Next)
       .def("drain", &python::Iterator::Drain, WithoutLock())
+      .def("origins", &Origins)
       .def("cancel", &python::Iterator::Cancel, WithoutLock())
       .def(
           "state", [](const python::Iterator& self) { return self.State().Json(); },
@@ -317,7 +338,7 @@ void AddEngines(nb::module_& module) {
       .def("open", &Open, nb::arg("pipeline"), nb::kw_only(), nb::arg("seed"),
            nb::arg("epoch"), nb::arg("any_order"), nb::arg("state").none(),
            nb::arg("cut_as").none() = nb::none(), nb::arg("here").none() = nb::none(),
-           nb::arg("waiting").none() = nb::none())
+           nb::arg("waiting").none() = nb::none(), nb::arg("origins") = false)
       .def("save", &Save, nb::arg("pipeline"), nb::arg("folder"), nb::kw_only(),
            nb::arg("format"), nb::arg("file_bytes"), nb::arg("replace"),
            nb::arg("seed"), nb::arg("progress"))

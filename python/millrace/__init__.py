@@ -31,6 +31,7 @@ from millrace.generators import from_generator, from_torch
 from millrace.kernels import example, image, io, json, math, regex, text, time
 from millrace.loader import Loader, loader
 from millrace.memory import from_arrays, from_rows
+from millrace.provenance import Origin
 from millrace.rng import RowRng as Rng
 from millrace.rows import Ragged
 from millrace.worker import WorkerInfo, get_worker_info
@@ -41,6 +42,7 @@ __all__ = [
     "Error",
     "FieldSpec",
     "Loader",
+    "Origin",
     "Ragged",
     "Rng",
     "WorkerInfo",

@@ -223,13 +223,15 @@ class Engine:
         here: Callable[[str, np.ndarray[Any, Any]], tuple[str, ResultFrame | None]]
         | None = None,
         waiting: Callable[[Iterator], None] | None = None,
+        origins: bool = False,
     ) -> Iterator:
         """Begins a pass, from a state where one is given.
 
         cut_as is the state of another pipeline over the same sources, whose lanes are
         to be cut alike. here answers for Python functions in the thread that calls
         next, in place of processes; for engines without threads. waiting is called
-        now and then while next waits.
+        now and then while next waits. With origins,
+        Iterator.origins can be asked.
         """
     def save(
         self,
@@ -267,6 +269,11 @@ class Iterator:
         """
     def drain(self, blocks_max: int) -> int:
         """Takes blocks without handing them over; tells how many there were."""
+    def origins(self, row: int) -> list[list[tuple[str | None, int, str | None]]]:
+        """For each row in a row of the last block: where it comes from.
+
+        That is file, offset and key of each source row that it was made of.
+        """
     def cancel(self) -> None: ...
     def state(self) -> str:
         """The state after what next has given, as JSON."""

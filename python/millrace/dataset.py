@@ -16,6 +16,7 @@ from millrace._plain import plain_argument
 from millrace._structure import Structure
 from millrace.errors import PipelineError
 from millrace.functions import travelling
+from millrace.replay import Replays
 
 if TYPE_CHECKING:
     from millrace.distributed import DistributedLoader
@@ -41,7 +42,7 @@ class FieldSpec:
         return f"{self.dtype}[{sizes}]"
 
 
-class Dataset(Building):
+class Dataset(Replays, Building):
     """A pipeline: rows, and what is done with them. Immutable but for its epoch.
 
     Sources make datasets (`millrace.read`, `millrace.range`, …), methods put operators

@@ -20,6 +20,7 @@ import numpy as np
 from millrace import _core
 from millrace.errors import PipelineError
 from millrace.loader import Loader, _Pass
+from millrace.provenance import Origin
 from millrace.rows import RowMaker
 
 if TYPE_CHECKING:
@@ -222,6 +223,12 @@ class DistributedLoader(Loader):
         self.seed = state["seed"]
         self._epoch = state["epoch"]
         self._loaded = dict(state) if state["rows"] > 0 else None
+
+    def provenance(self, batches: int | None = None) -> list[Origin | None]:
+        """Tell where each row of the last batch comes from; None where it is padded."""
+        found = super().provenance(batches)
+        missing = self._batch - len(found) if self._remainder == "pad" else 0
+        return found + [None] * missing
 
     def explain(self) -> str:
         """Say what this rank runs for itself, and what all ranks run."""

@@ -28,6 +28,7 @@ from millrace.frameworks.delivery import (
 )
 from millrace.notices import Waits, warn_if_not_distributed
 from millrace.progress import Progress
+from millrace.provenance import Origin, origins_of
 from millrace.rows import RowMaker
 
 if TYPE_CHECKING:
@@ -59,15 +60,16 @@ class _Pass:
         order: str,
         isolated: IsolatedEngine | None = None,
     ) -> None:
-        self._dataset = dataset
+        self.dataset = dataset
         self._isolated = isolated
         self._seed = seed
         self._epoch = epoch
-        self._any_order = order == "any"
+        self.any_order = order == "any"
         self.rows = RowMaker(dataset._pipeline.fields, dataset._structure)
         self._places: collections.deque[_Place] = collections.deque()
         self.iterator: _core.Iterator | IsolatedIterator | None = None
         self.taken = 0  # By the user, rows or batches.
+        self.begun = 0  # As many of them before the pass was opened.
         self._left = 0  # Of the block that was given last.
         self._skip = 0  # That the user took before, and the engine gives again.
         self.is_shared = False  # Whether a thread other than the user's takes.
@@ -86,19 +88,19 @@ class _Pass:
         self.iterator = self._opened(
             seed=self._seed,
             epoch=self._epoch,
-            any_order=self._any_order,
+            any_order=self.any_order,
             state=state,
             cut_as=cut_as,
         )
-        self.taken = taken
+        self.taken = self.begun = taken
         self._skip = skip
         self._places = collections.deque([_Place(taken - skip, self.iterator.mark())])
 
     def _opened(self, **settings: Any) -> _core.Iterator | IsolatedIterator:
-        pipeline = self._dataset._pipeline
+        pipeline = self.dataset._pipeline
         if self._isolated is not None:
             return self._isolated.open(pipeline, **settings)
-        if self._dataset._debug:
+        if self.dataset._debug:
             return debug_engine().open(pipeline, **settings, here=Here())
         return engine().open(pipeline, **settings, waiting=Waits())
 
@@ -164,6 +166,22 @@ class _Pass:
             )
         known = max((p for p in places if p.taken <= taken), key=lambda p: p.taken)
         return known.mark.json(), taken - known.taken
+
+    def reopened(self, taken: int) -> tuple[_core.Iterator, int]:
+        """Open it again where so many rows were taken, with origins.
+
+        Gives the pass, and how many rows further that is.
+        """
+        state, skip = self.place(taken)
+        iterator = engine().open(
+            self.dataset._pipeline,
+            seed=self._seed,
+            epoch=self._epoch,
+            any_order=False,
+            state=state,
+            origins=True,
+        )
+        return iterator, skip
 
 
 class Loader:
@@ -370,6 +388,31 @@ class Loader:
             "remedy": facts["remedy"],
             **facts.get("channel", {}),
         }
+
+    def provenance(self, batches: int | None = None) -> list[Origin | None]:
+        """Tell where each row of the last batch comes from: file, offset and key.
+
+        Nothing is kept for this: the batch is run once more, and files without an index
+        are searched for the rows. Rows stand in the order in which they came into the
+        batch. That of `reduce`, which is made of all rows, is an error.
+
+        Args:
+            batches: Of the last of so many taken batches of this pass, as for
+                `state_dict`.
+
+        Example:
+            >>> import millrace as mr
+            >>> loader = mr.loader(mr.range(6).filter(lambda row: row["value"] > 2))
+            >>> row = next(iter(loader))
+            >>> loader.provenance()
+            [Origin(file=None, offset=3, key=None, others=())]
+        """
+        run = self._pass
+        if run is None:
+            raise PipelineError(
+                "provenance tells of the last batch that was taken, and no pass runs"
+            )
+        return [*origins_of(run, run.taken if batches is None else batches)]
 
     # --- Ending ---
 

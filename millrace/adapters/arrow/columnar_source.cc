@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 
 #include "millrace/adapters/arrow/columnar_file.h"
 #include "millrace/adapters/arrow/fields.h"
@@ -402,6 +403,11 @@ class ColumnarSource::Reader final : public ops::FindingReader {
   std::shared_ptr<Part> part_;
   std::unique_ptr<Wanted> wanted_;  // Of all the range's rows in the part.
 };
+
+absl::StatusOr<std::vector<ops::RowPlace>> ColumnarSource::PlacesOf(
+    int64_t split, absl::Span<const int64_t> rows) const {
+  return ops::PlacesByNumber(files_[split].opened->info().path, rows);
+}
 
 absl::StatusOr<std::unique_ptr<ops::Reader>> ColumnarSource::Open(
     const lanes::RowRange& rows) const {

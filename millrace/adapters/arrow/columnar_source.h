@@ -14,6 +14,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 
 #include "millrace/adapters/arrow/columnar_file.h"
 #include "millrace/adapters/arrow/part.h"
@@ -51,6 +52,8 @@ class ColumnarSource : public ops::Source {
                  const ops::SourceContext& context);
 
   absl::StatusOr<lanes::Manifest> List() override;
+  absl::StatusOr<std::vector<ops::RowPlace>> PlacesOf(
+      int64_t split, absl::Span<const int64_t> rows) const override;
   absl::StatusOr<std::unique_ptr<ops::Reader>> Open(
       const lanes::RowRange& rows) const override;
 

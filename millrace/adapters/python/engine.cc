@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "millrace/adapters/python/convert.h"
 #include "millrace/adapters/python/hand_over.h"
@@ -19,8 +20,10 @@
 #include "millrace/exec/engine.h"
 #include "millrace/exec/machine.h"
 #include "millrace/exec/pass_plan.h"
+#include "millrace/exec/row_origins.h"
 #include "millrace/exec/save.h"
 #include "millrace/lanes/state.h"
+#include "millrace/ops/source.h"
 #include "millrace/profile/table.h"
 #include "millrace/rewrite/rewrite.h"
 
@@ -54,11 +57,12 @@ std::unique_ptr<Iterator> Engine::Open(const Pipeline& pipeline,
   if (settings.cut_as) {
     options.cuts = Checked(api::StateFromJson(*settings.cut_as)).cuts;
   }
+  if (settings.origins) options.origins = std::make_shared<exec::RowOrigins>();
   const rewrite::Rewritten rewritten =
       Checked(rewrite::Rewrite(pipeline.inner(), Catalog()));
   return std::make_unique<Iterator>(
       inner_, Checked(inner_->Open(rewritten, Library(), options, state)),
-      settings.here ? std::make_unique<Here>(settings.here) : nullptr);
+      settings.here ? std::make_unique<Here>(settings.here) : nullptr, options.origins);
 }
 
 std::optional<core::Block> Engine::FirstRow(const Pipeline& pipeline) const {
@@ -93,10 +97,12 @@ Mark::Mark(lanes::State state)
 std::string Mark::Json() const { return api::StateToJson(*state_); }
 
 Iterator::Iterator(std::shared_ptr<exec::Engine> engine,
-                   std::unique_ptr<exec::Iterator> inner, std::unique_ptr<Here> here)
+                   std::unique_ptr<exec::Iterator> inner, std::unique_ptr<Here> here,
+                   std::shared_ptr<const exec::RowOrigins> origins)
     : engine_(std::move(engine)),
       here_(std::move(here)),
       inner_(std::move(inner)),
+      origins_(std::move(origins)),
       process_(getpid()) {}
 
 Iterator::~Iterator() {
@@ -110,6 +116,10 @@ std::optional<Rows> Iterator::Next() {
   std::optional<core::Block> block = Checked(inner_->Next());
   if (!block) return std::nullopt;
   ++given_;
+  if (origins_ != nullptr) {
+    last_ids_ = std::make_shared<const core::Block>(
+        core::Block(block->rows(), core::FieldNames{}, {}).WithIds(*block->ids()));
+  }
   return Checked(HandOver(*std::exchange(block, std::nullopt)));
 }
 
@@ -117,6 +127,23 @@ int64_t Iterator::Drain(int64_t blocks_max) {
   int64_t blocks = 0;
   while (blocks < blocks_max && Checked(inner_->Next())) ++blocks;
   return blocks;
+}
+
+std::vector<std::vector<Origin>> Iterator::Origins(int64_t row) const {
+  if (last_ids_ == nullptr || row < 0 || row >= last_ids_->rows()) {
+    throw Error("INVALID_ARGUMENT", "there is no such row to find");
+  }
+  std::vector<std::vector<Origin>> origins;
+  for (const auto& places : Checked(origins_->PlacesOf(last_ids_->IdsIn(row)))) {
+    std::vector<Origin>& found = origins.emplace_back();
+    for (const ops::RowPlace& place : places) {
+      found.push_back(
+          {.file = place.file.empty() ? std::nullopt : std::optional(place.file),
+           .offset = place.byte.value_or(place.row),
+           .key = place.key});
+    }
+  }
+  return origins;
 }
 
 void Iterator::Cancel() { inner_->Cancel(); }

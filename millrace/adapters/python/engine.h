@@ -19,6 +19,7 @@ class Block;
 namespace millrace::exec {
 class Engine;
 class Iterator;
+class RowOrigins;
 }  // namespace millrace::exec
 
 namespace millrace::lanes {
@@ -66,6 +67,7 @@ struct PassSettings {
   // Answers for Python functions, in the thread that calls Next; else processes do.
   // For engines without threads.
   AnswerHere here = nullptr;
+  bool origins = false;  // Rows are to be found in their files: Iterator::Origins.
 };
 
 struct SaveSettings {
@@ -76,6 +78,13 @@ struct SaveSettings {
   uint64_t seed = 0;
   // Told how many rows are saved, often; true ends it.
   std::function<bool(int64_t rows)> interrupt = nullptr;
+};
+
+// Where a row comes from.
+struct Origin {
+  std::optional<std::string> file = {};
+  int64_t offset = 0;  // The byte where it begins, or its number.
+  std::optional<std::string> key = {};
 };
 
 // Some rows, by column.
@@ -124,7 +133,7 @@ class Mark {
 class Iterator {
  public:
   Iterator(std::shared_ptr<exec::Engine> engine, std::unique_ptr<exec::Iterator> inner,
-           std::unique_ptr<Here> here);
+           std::unique_ptr<Here> here, std::shared_ptr<const exec::RowOrigins> origins);
   ~Iterator();
 
   // Gives the next block's rows; nothing at the end. Arrays are the caller's to write
@@ -136,6 +145,10 @@ class Iterator {
 
   // How many blocks Next has given.
   int64_t given() const { return given_; }
+
+  // For each row in a row of the last block, which may be a batch of them: where it
+  // comes from, or where all do that it was made of. Requires: opened with origins.
+  std::vector<std::vector<Origin>> Origins(int64_t row) const;
 
   void Cancel();
 
@@ -153,6 +166,8 @@ class Iterator {
   std::unique_ptr<Here> here_;
   std::unique_ptr<exec::Iterator> inner_;
   int64_t given_ = 0;
+  const std::shared_ptr<const exec::RowOrigins> origins_;
+  std::shared_ptr<const core::Block> last_ids_;  // Of the last block, without fields.
   const int process_;
 };
 

@@ -114,6 +114,25 @@ TEST(EngineTest, WhatIsHandedOverIsNobodyElses) {
   EXPECT_EQ(Rest(*engine.Open(cached, {})), before);
 }
 
+TEST(EngineTest, RowsAreFoundAgainWhereSomebodyAsks) {
+  const Engine engine = MadeEngine();
+  const auto iterator = engine.Open(Shuffled(), {.seed = 3, .origins = true});
+  for (int batch = 0; batch < 5; ++batch) {
+    const Rows rows = *iterator->Next();
+    const auto& values = std::get<Array>(rows.columns[0]);
+    const auto* numbers = static_cast<const int64_t*>(values.data);
+    const std::vector<std::vector<Origin>> origins = iterator->Origins(0);
+    ASSERT_EQ(std::ssize(origins), values.shape[1]);
+    for (size_t i = 0; i < origins.size(); ++i) {
+      ASSERT_EQ(origins[i].size(), 1);
+      EXPECT_EQ(origins[i][0].offset, numbers[i]);
+      EXPECT_EQ(origins[i][0].file, std::nullopt);
+    }
+    EXPECT_THROW(iterator->Origins(1), Error);
+  }
+  EXPECT_THROW(engine.Open(Shuffled(), {})->Origins(0), Error);
+}
+
 TEST(EngineTest, TextsAndRaggedValuesComeRowByRow) {
   const Engine engine = MadeEngine();
   const PackedRows packed = PackRows(

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 
 #include "millrace/core/spec.h"
 #include "millrace/lanes/chunks.h"
@@ -38,6 +39,8 @@ class FileSource : public Source {
 
   absl::StatusOr<lanes::Manifest> List() final;
   std::string NameOfRow(int64_t split, int64_t row) const override;
+  absl::StatusOr<std::vector<RowPlace>> PlacesOf(
+      int64_t split, absl::Span<const int64_t> rows) const override;
   absl::StatusOr<std::unique_ptr<Reader>> Open(const lanes::RowRange& rows) const final;
 
  protected:

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
@@ -80,6 +81,11 @@ class Load final : public Source {
 
   std::string NameOfRow(int64_t split, int64_t row) const override {
     return source_->NameOfRow(split, row);
+  }
+
+  absl::StatusOr<std::vector<RowPlace>> PlacesOf(
+      int64_t split, absl::Span<const int64_t> rows) const override {
+    return source_->PlacesOf(split, rows);
   }
 
   absl::StatusOr<std::unique_ptr<Reader>> Open(

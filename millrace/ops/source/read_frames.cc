@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 
 #include "millrace/base/bytes.h"
 #include "millrace/base/status.h"
@@ -88,6 +89,11 @@ class ReadFrames final : public Source {
                                  .grain = grain});
     }
     return manifest;
+  }
+
+  absl::StatusOr<std::vector<RowPlace>> PlacesOf(
+      int64_t split, absl::Span<const int64_t> rows) const override {
+    return PlacesByNumber(files_[split].path, rows);
   }
 
   absl::StatusOr<std::unique_ptr<Reader>> Open(

@@ -38,6 +38,7 @@ ScanReader::ScanReader(const ScanPlan& plan,
       context_(context),
       feed_(context.blobs, plan.file, plan.feed, context.pool),
       index_(plan.index),
+      on_row_(plan.on_row),
       next_row_(plan.row),
       ended_(range_.begin >= range_.end) {}
 
@@ -173,6 +174,7 @@ absl::StatusOr<ScanReader::Step> ScanReader::TakeRow() {
     found_.DropRow();
     return Step::kGoOn;
   }
+  if (on_row_) on_row_(number, scanner_->row());
   found_.EndRow(scanner_->row(), number);
   if (next_row_ >= range_.end) return Step::kEnd;
   return found_.is_full() ? Step::kFull : Step::kGoOn;

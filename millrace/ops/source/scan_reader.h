@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -23,6 +24,9 @@
 
 namespace millrace::ops {
 
+// Told of the rows of a range, in order, as they are found.
+using OnRow = std::function<void(int64_t number, const storage::FoundRow& row)>;
+
 struct ScanPlan {
   storage::BlobInfo file;
   RowsPlan rows;
@@ -30,6 +34,7 @@ struct ScanPlan {
   int64_t row = 0;                          // ... the beginning of this row on, ...
   lanes::RowRange range;                    // ... and which rows to give.
   std::shared_ptr<IndexWriter> index = {};  // Set where one is to be built.
+  OnRow on_row = {};                        // Set where somebody asks for them.
 };
 
 class ScanReader final : public FindingReader {
@@ -66,6 +71,7 @@ class ScanReader final : public FindingReader {
   FoundRows found_;
   std::optional<storage::Found> content_;  // What is left of it was not there yet.
   const std::shared_ptr<IndexWriter> index_;
+  const OnRow on_row_;
   int64_t next_row_;
   bool ended_ = false;
 };

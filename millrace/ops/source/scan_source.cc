@@ -2,17 +2,21 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 
 #include "millrace/base/bytes.h"
 #include "millrace/base/check.h"
 #include "millrace/base/status.h"
+#include "millrace/base/text.h"
 #include "millrace/codec/decompress.h"
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/manifest.h"
@@ -85,8 +89,7 @@ std::unique_ptr<storage::RowScanner> ScanSource::MakeScanner(const File& file,
       .offset = offset, .record_bytes = format_.fixed->record_bytes});
 }
 
-absl::StatusOr<std::unique_ptr<Reader>> ScanSource::Open(
-    const lanes::RowRange& rows) const {
+ScanPlan ScanSource::PlanOf(const lanes::RowRange& rows) const {
   CHECK(rows.split >= 0 && rows.split < std::ssize(files_)) << "no such split";
   const File& file = files_[rows.split];
   ScanPlan plan = {.file = file.info,
@@ -104,6 +107,13 @@ absl::StatusOr<std::unique_ptr<Reader>> ScanSource::Open(
     plan.feed.end = std::max(plan.feed.begin, OffsetOf(file, rows.end));
     plan.row = rows.begin;
   }
+  return plan;
+}
+
+absl::StatusOr<std::unique_ptr<Reader>> ScanSource::Open(
+    const lanes::RowRange& rows) const {
+  ScanPlan plan = PlanOf(rows);
+  const File& file = files_[rows.split];
   const bool is_whole = rows.begin == 0 && rows.end == lanes::kRowsMax;
   const bool can_index = format_.indexes && IsPlain(file.info) && !file.index;
   if (context_.build_indexes && can_index && is_whole) {
@@ -112,6 +122,51 @@ absl::StatusOr<std::unique_ptr<Reader>> ScanSource::Open(
   }
   return std::make_unique<ScanReader>(plan, MakeScanner(file, plan.feed.begin),
                                       context_);
+}
+
+// Rows are found, and never made.
+absl::Status ScanSource::Walk(const lanes::RowRange& rows, OnRow on_row) const {
+  ScanPlan plan = PlanOf(rows);
+  plan.on_row = std::move(on_row);
+  ScanReader reader(plan, MakeScanner(files_[rows.split], plan.feed.begin), context_);
+  do {
+    TRY(reader.Fetch());
+  } while (TRY(reader.Find()));
+  return absl::OkStatus();
+}
+
+// Rows that can be read on their own are looked at one by one; else the file is gone
+// through once.
+absl::StatusOr<std::vector<RowPlace>> ScanSource::PlacesOf(
+    int64_t split, absl::Span<const int64_t> rows) const {
+  const File& file = files_[split];
+  RowRanges ranges;
+  if (file.rows()) {
+    for (const int64_t row : rows) ranges.push_back({split, row, row + 1});
+  } else if (!rows.empty()) {
+    ranges.push_back({split, std::ranges::min(rows), std::ranges::max(rows) + 1});
+  }
+  std::map<int64_t, std::optional<RowPlace>> wanted;
+  for (const int64_t row : rows) wanted[row] = std::nullopt;
+  for (const lanes::RowRange& range : ranges) {
+    TRY(Walk(range, [&](int64_t number, const storage::FoundRow& row) {
+      const auto found = wanted.find(number);
+      if (found == wanted.end()) return;
+      found->second =
+          RowPlace{.file = file.info.path, .row = number, .byte = row.begin};
+      if (!row.key.empty()) found->second->key = std::string(row.key);
+    }));
+  }
+  std::vector<RowPlace> places;
+  for (const int64_t row : rows) {
+    if (!wanted[row]) {
+      return absl::FailedPreconditionError(
+          base::StrCat("row ", row, " is no longer there: the file was changed; file ",
+                       file.info.path));
+    }
+    places.push_back(*wanted[row]);
+  }
+  return places;
 }
 
 }  // namespace millrace::ops

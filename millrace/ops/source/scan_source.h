@@ -10,13 +10,16 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 
 #include "millrace/core/spec.h"
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/row_parser.h"
+#include "millrace/ops/source/scan_reader.h"
 #include "millrace/storage/blob_store.h"
 #include "millrace/storage/fixed.h"
 #include "millrace/storage/row_index.h"
@@ -45,6 +48,8 @@ class ScanSource : public Source {
              const SourceContext& context);
 
   absl::StatusOr<lanes::Manifest> List() override;
+  absl::StatusOr<std::vector<RowPlace>> PlacesOf(
+      int64_t split, absl::Span<const int64_t> rows) const override;
   absl::StatusOr<std::unique_ptr<Reader>> Open(
       const lanes::RowRange& rows) const override;
 
@@ -60,6 +65,8 @@ class ScanSource : public Source {
   };
 
   int64_t OffsetOf(const File& file, int64_t row) const;
+  ScanPlan PlanOf(const lanes::RowRange& rows) const;
+  absl::Status Walk(const lanes::RowRange& rows, OnRow on_row) const;
   std::unique_ptr<storage::RowScanner> MakeScanner(const File& file,
                                                    int64_t offset) const;
 

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,10 @@ namespace millrace::ops {
 namespace {
 
 using absl::StatusCode::kDataLoss;
+using absl::StatusCode::kFailedPrecondition;
 using absl::StatusCode::kUnavailable;
 using base::IsOk;
+using base::IsOkAndHolds;
 using base::StatusIs;
 using storage::TfrecordOf;
 using testing::ElementsAre;
@@ -108,6 +111,27 @@ TEST_F(ScanSourceTest, ADamagedIndexIsAnErrorThatNamesIt) {
   folder_.Write("b.tfrecord.mrindex", "whatever this is");
   EXPECT_THAT(Make("b.tfrecord")->List(),
               StatusIs(kDataLoss, HasSubstr("b.tfrecord.mrindex (remove it")));
+}
+
+TEST_F(ScanSourceTest, RowsAreFoundWhereTheyStand) {
+  const auto source = Make("*.tfrecord*");
+  ASSERT_THAT(source->List(), IsOk());
+  std::vector<int64_t> begins = {0};  // Of the rows: lengths, and three checksums.
+  for (int64_t i = 0; i < 400; ++i)
+    begins.push_back(begins.back() + i * 31 % 9000 + 16);
+  const std::vector<int64_t> rows = {399, 0, 17, 17};
+  for (int64_t split = 0; split < 3; ++split) {
+    const std::vector<RowPlace> places = *source->PlacesOf(split, rows);
+    ASSERT_EQ(places.size(), rows.size());
+    for (size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_THAT(places[i].file, HasSubstr(".tfrecord"));
+      EXPECT_EQ(places[i].row, rows[i]);
+      EXPECT_EQ(places[i].byte, begins[rows[i]]);
+      EXPECT_EQ(places[i].key, std::nullopt);
+    }
+  }
+  EXPECT_THAT(source->PlacesOf(0, {}), IsOkAndHolds(IsEmpty()));
+  EXPECT_THAT(source->PlacesOf(0, {400}), StatusIs(kFailedPrecondition));
 }
 
 TEST_F(ScanSourceTest, ReadersOfOneSourceAreIndependent) {

@@ -26,6 +26,7 @@
 #include "millrace/ops/define.h"
 #include "millrace/ops/good_rows.h"
 #include "millrace/ops/operator.h"
+#include "millrace/ops/origins.h"
 
 namespace millrace::ops {
 namespace {
@@ -108,6 +109,8 @@ class FlatMap final : public Operator {
     for (size_t item = 0; item < of_row.size(); ++item) {
       number = item > 0 && of_row[item] == of_row[item - 1] ? number + 1 : 0;
       ids.push_back(base::Combine(rows.IdAt(of_row[item]), number));
+      if (lane_.origins == nullptr) continue;
+      lane_.origins->Note(ids.back(), rows.IdsIn(of_row[item]));
     }
     return items.WithIds(TRY(core::IdColumn(ids, lane_.pool)));
   }

@@ -34,6 +34,7 @@
 #include "millrace/ops/define.h"
 #include "millrace/ops/good_rows.h"
 #include "millrace/ops/operator.h"
+#include "millrace/ops/origins.h"
 #include "millrace/ops/transform/held_rows.h"
 #include "millrace/ops/transform/padding.h"
 
@@ -245,6 +246,13 @@ class Pack final : public Operator {
                                std::move(values));
   }
 
+  static std::vector<core::RowId> IdsOf(const core::Block& rows, int64_t begin,
+                                        int64_t end) {
+    std::vector<core::RowId> ids;
+    for (int64_t row = begin; row < end; ++row) ids.push_back(rows.IdAt(row));
+    return ids;
+  }
+
   // Made of the first sequence in the row, and their number; of a part of one, also
   // where that begins.
   absl::StatusOr<core::Block> WithIdsOf(const core::Block& packed,
@@ -258,6 +266,9 @@ class Pack final : public Operator {
       if (begin > 0) id = base::Combine(id, begin);
       ids.push_back(base::Combine(id, bin.pieces.size()));
       next += std::ssize(bin.pieces);
+      if (lane_.origins != nullptr) {
+        lane_.origins->Note(ids.back(), IdsOf(rows, next - bin.pieces.size(), next));
+      }
     }
     return packed.WithIds(TRY(core::IdColumn(ids, lane_.pool)));
   }

@@ -28,6 +28,7 @@
 #include "millrace/ops/define.h"
 #include "millrace/ops/merger.h"
 #include "millrace/ops/operator.h"
+#include "millrace/ops/origins.h"
 
 namespace millrace::ops {
 namespace {
@@ -37,7 +38,7 @@ struct ZipArgs {};
 class Zip final : public Merger {
  public:
   Zip(const ZipArgs& /*args*/, const MergeContext& context)
-      : pool_(context.pool), waiting_(context.inputs) {}
+      : pool_(context.pool), origins_(context.origins), waiting_(context.inputs) {}
 
   int Wants() const override {
     if (ended_) return kNone;
@@ -89,12 +90,24 @@ class Zip final : public Merger {
       }
       words[2 * row] = hash.hi;
       words[2 * row + 1] = hash.lo;
+      if (origins_ != nullptr) origins_->Note(hash, IdsOfAll(sides, row));
     }
     return block.WithIds(
         core::Column::Dense(core::DType::kUint64, block.rows(), {2}, std::move(ids)));
   }
 
+  static std::vector<core::RowId> IdsOfAll(const std::vector<core::Block>& sides,
+                                           int64_t row) {
+    std::vector<core::RowId> all;
+    for (const core::Block& side : sides) {
+      const std::vector<core::RowId> ids = side.IdsIn(row);
+      all.insert(all.end(), ids.begin(), ids.end());
+    }
+    return all;
+  }
+
   core::Pool& pool_;
+  Origins* const origins_;
   std::vector<core::Block> waiting_;  // Of each input.
   bool ended_ = false;
 };

@@ -12,6 +12,7 @@ from millrace.frameworks.arrays import Adapter, Field, imported
 
 if TYPE_CHECKING:
     from millrace.loader import Loader
+    from millrace.provenance import Origin
 
 _NAMES = ("numpy", "torch", "jax", "tensorflow")
 
@@ -131,6 +132,10 @@ class FrameworkLoader:
         if self._adapter is not None and "bytes_copied" in stats:
             stats["bytes_copied"] += self._adapter.copied_bytes
         return stats
+
+    def provenance(self, batches: int | None = None) -> list[Origin | None]:
+        """Tell where the last batch's rows come from. See `Loader.provenance`."""
+        return self._loader.provenance(batches)
 
     def to(
         self, name: str, *, device: Any = None, pin: bool = False

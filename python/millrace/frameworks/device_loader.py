@@ -14,6 +14,7 @@ from millrace.frameworks.torch_tensors import TorchTensors
 
 if TYPE_CHECKING:
     from millrace.loader import Loader
+    from millrace.provenance import Origin
 
 _AHEAD = 2
 
@@ -104,6 +105,12 @@ class DeviceLoader(FrameworkLoader):
         if batches is None and self._delivery is not None:
             batches = self._delivery.taken
         return self._loader.state_dict(batches)
+
+    def provenance(self, batches: int | None = None) -> list[Origin | None]:
+        """Tell where the rows of the batch come from that was taken last here."""
+        if batches is None and self._delivery is not None:
+            batches = self._delivery.taken
+        return self._loader.provenance(batches)
 
     def stats(self) -> dict[str, Any]:
         """Tell how the pass goes; `batches` are those that were taken here."""
