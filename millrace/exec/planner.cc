@@ -81,6 +81,14 @@ base::Sha256 HashOfAll(const std::vector<base::Sha256>& hashes) {
   return hasher.Finish();
 }
 
+// A recorded cut may be another pipeline's over the same data, which needed no places.
+absl::Status CheckOneLane(const std::string& reason, const lanes::LaneList& lanes) {
+  if (reason.empty() || lanes.size() <= 1) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      base::StrCat("the state is of a pass in ", lanes.size(),
+                   " lanes, and this one can only be one lane: ", reason));
+}
+
 // The epoch of what stands before a cache, in every pass.
 constexpr uint64_t kCachedEpoch = 0;
 
@@ -148,6 +156,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
     const Listed listed = TRY(ListedOf(chains, branch.by_chunk));
     lanes::LaneList lanes = TRY(lanes::LaneList::Cut(
         listed.manifest, listed.cut, ChunkKeyOf(written, options_.seed, epoch)));
+    TRY(CheckOneLane(listed.one_lane_reason, lanes));
     PassPlan plan = Finished({.pipeline = {},
                               .nodes = std::move(nodes),
                               .numbers = {},

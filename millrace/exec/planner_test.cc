@@ -218,5 +218,15 @@ TEST(PlannerTest, AStateOfOtherRowsBeforeTheCacheIsRefused) {
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
+TEST(PlannerTest, ACutOfManyLanesIsNotTakenForWhatGoesByPlaces) {
+  const std::string filtered =
+      "%0 = range(stop=10000)\n%1 = filter(%0, predicate={.value > 2})\n";
+  const PassPlan plan = Planned(filtered);
+  ASSERT_GT(plan.lanes.size(), 1);
+  EXPECT_THAT(TryPlan(filtered + "%2 = skip(%1, count=3)\n", {.cuts = plan.cuts}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("this one can only be one lane: skip (%2) goes by")));
+}
+
 }  // namespace
 }  // namespace millrace::exec

@@ -276,6 +276,15 @@ void AddPipelines(nb::module_& module) {
           "fields",
           [](const python::Pipeline& self) { return FromFields(self.Fields()); })
       .def_prop_ro("rows", &python::Pipeline::Rows)
+      .def("count",
+           [](const python::Pipeline& self) {
+             python::CountedRows counted;
+             {
+               const nb::gil_scoped_release without_lock;
+               counted = self.Count();
+             }
+             return nb::make_tuple(counted.rows, counted.why_unknown);
+           })
       .def_prop_ro("fingerprint", &python::Pipeline::Fingerprint)
       .def_prop_ro("is_random", &python::Pipeline::IsRandom)
       .def_prop_ro("batches", &python::Pipeline::Batches)
@@ -433,16 +442,21 @@ NB_MODULE(_core, module) {
   AddEngines(module);
   AddRunners(module);
   module.def(
-      "distribute", [](const python::Pipeline& pipeline, int64_t consumers,
-                       int64_t consumer, int64_t batch, int64_t skipped, bool drop) {
+      "distribute",
+      [](const python::Pipeline& pipeline, int64_t consumers, int64_t consumer,
+         int64_t batch, int64_t skipped, bool drop, std::optional<int64_t> rows) {
         const python::Distributed dealt =
             python::Distribute(pipeline, {.consumers = consumers,
                                           .consumer = consumer,
                                           .batch = batch,
                                           .skipped = skipped,
-                                          .drop = drop});
-        return nb::make_tuple(dealt.pipeline, dealt.batch, dealt.rows, dealt.shared);
-      });
+                                          .drop = drop,
+                                          .rows = rows});
+        return nb::make_tuple(dealt.pipeline, dealt.batch, dealt.shared);
+      },
+      nb::arg("pipeline"), nb::kw_only(), nb::arg("consumers"), nb::arg("consumer"),
+      nb::arg("batch") = 0, nb::arg("skipped") = 0, nb::arg("drop") = false,
+      nb::arg("rows").none() = nb::none());
   module.def("run_command", &RunCommand);
 }
 

@@ -107,7 +107,12 @@ class Pipeline:
     def fields(self) -> list[tuple[str, str, Shape]]: ...
     @property
     def rows(self) -> int | None:
-        """How many rows there are, where that is known; -1 where they never end."""
+        """How many rows there are, where the operators tell; -1: they never end."""
+    def count(self) -> tuple[int | None, str]:
+        """The same, asking the files: and why it is not known, where it is not.
+
+        Lists them, and reads indexes and footers; no data.
+        """
     @property
     def fingerprint(self) -> str: ...
     @property
@@ -142,16 +147,18 @@ def available_memory_bytes() -> int:
 
 def distribute(
     pipeline: Pipeline,
+    *,
     consumers: int,
     consumer: int,
-    batch: int,
-    skipped: int,
-    drop: bool,
-) -> tuple[Pipeline, int, int | None, str]:
+    batch: int = 0,
+    skipped: int = 0,
+    drop: bool = False,
+    rows: int | None = None,
+) -> tuple[Pipeline, int, Pipeline]:
     """A pipeline as one of several consumers reads it.
 
-    Gives it, the rows of a batch, the rows of all consumers where known (-1: endless),
-    and the part that all consumers run, as text.
+    Gives it, the rows of a batch, and the part that all consumers run, whose rows are
+    dealt: `rows` says how many these are, where that is known.
     """
 
 def configure_runners(

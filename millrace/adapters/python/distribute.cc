@@ -1,5 +1,6 @@
 #include "millrace/adapters/python/distribute.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -79,10 +80,10 @@ absl::StatusOr<ir::Pipeline> Dealt(const Parts& parts, const Distribution& to,
                                    int64_t batch) {
   ir::Pipeline rows = parts.shared;
   if (to.skipped > 0) rows = TRY(Then(rows, "skip", {{"count", to.skipped}}));
-  const bool known = rows.cardinality().known();
-  const int64_t round = batch * to.consumers;
+  const bool known = to.rows.has_value();
   if (to.drop && known) {
-    const int64_t count = rows.cardinality().rows();
+    const int64_t count = std::max<int64_t>(*to.rows - to.skipped, 0);
+    const int64_t round = batch * to.consumers;
     rows = TRY(Then(rows, "take", {{"count", count - count % round}}));
   }
   return Then(rows, "shard",
@@ -104,10 +105,8 @@ absl::StatusOr<Distributed> Apply(const ir::Pipeline& pipeline,
     node = TRY(ir::Pipeline::Make(Catalog(), own.name(), arguments, {node},
                                   own.call_number()));
   }
-  return Distributed{.pipeline = Pipeline(node),
-                     .batch = batch,
-                     .rows = Pipeline(parts.shared).Rows(),
-                     .shared = Pipeline(parts.shared).Shown()};
+  return Distributed{
+      .pipeline = Pipeline(node), .batch = batch, .shared = Pipeline(parts.shared)};
 }
 
 }  // namespace

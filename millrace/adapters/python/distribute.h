@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "millrace/adapters/python/pipeline.h"
 
@@ -17,13 +16,13 @@ struct Distribution {
   int64_t batch = 0;    // Rows of a batch of this consumer; 0: as the pipeline says.
   int64_t skipped = 0;  // Rows of all consumers, taken before.
   bool drop = false;    // Leaves out what is not enough for all.
+  std::optional<int64_t> rows = {};  // Of the shared part, where known.
 };
 
 struct Distributed {
   Pipeline pipeline;
-  int64_t batch = 1;            // Rows of a batch.
-  std::optional<int64_t> rows;  // Of all consumers, where known; -1: endless.
-  std::string shared;           // The operators that all consumers run.
+  int64_t batch = 1;  // Rows of a batch.
+  Pipeline shared;    // What all consumers run.
 };
 
 // Throws where there is a batch of no size, such as of bucket.

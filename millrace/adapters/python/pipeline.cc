@@ -17,6 +17,7 @@
 #include "millrace/base/status.h"
 #include "millrace/core/spec.h"
 #include "millrace/exec/explain_lanes.h"
+#include "millrace/exec/known_rows.h"
 #include "millrace/ir/attachment.h"
 #include "millrace/ir/expression.h"
 #include "millrace/ir/expression_builder.h"
@@ -50,6 +51,12 @@ absl::StatusOr<core::Spec> RowsSeen(const std::string& name,
       schema->function_input(ToArguments(arguments), inputs[0].inner().spec());
   if (!rows.ok()) return base::Annotate(rows.status(), name);
   return rows;
+}
+
+// -1 where they never end.
+std::optional<int64_t> RowsOrEndless(const ir::Cardinality& rows) {
+  if (rows.infinite()) return -1;
+  return rows.known() ? std::optional(rows.rows()) : std::nullopt;
 }
 
 int64_t NextCallNumber(const std::vector<Pipeline>& inputs) {
@@ -145,9 +152,12 @@ std::vector<Attachment> Pipeline::Attachments() const {
 std::vector<FieldType> Pipeline::Fields() const { return ToFields(inner_->spec()); }
 
 std::optional<int64_t> Pipeline::Rows() const {
-  const ir::Cardinality& rows = inner_->cardinality();
-  if (rows.infinite()) return -1;
-  return rows.known() ? std::optional(rows.rows()) : std::nullopt;
+  return RowsOrEndless(inner_->cardinality());
+}
+
+CountedRows Pipeline::Count() const {
+  const exec::KnownRows known = Checked(exec::RowsOf(*inner_, Library()));
+  return {.rows = RowsOrEndless(known.rows), .why_unknown = known.why_unknown};
 }
 
 std::string Pipeline::Fingerprint() const { return base::ToHex(inner_->fingerprint()); }

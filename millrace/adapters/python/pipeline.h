@@ -70,6 +70,12 @@ class Function {
   std::shared_ptr<const ir::Expression> inner_;
 };
 
+// How many rows there are; -1 where they never end. Where that is not known, why.
+struct CountedRows {
+  std::optional<int64_t> rows;
+  std::string why_unknown;
+};
+
 class Pipeline {
  public:
   explicit Pipeline(const ir::Pipeline& inner);
@@ -88,6 +94,7 @@ class Pipeline {
   std::vector<Attachment> Attachments() const;
   std::vector<FieldType> Fields() const;
   std::optional<int64_t> Rows() const;  // -1 where they never end.
+  CountedRows Count() const;            // As Rows, and lists files where that tells.
   std::string Fingerprint() const;
   bool IsRandom() const;
   bool Batches() const;
