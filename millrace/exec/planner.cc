@@ -86,7 +86,9 @@ absl::Status CheckOneLane(const std::string& reason, const lanes::LaneList& lane
   if (reason.empty() || lanes.size() <= 1) return absl::OkStatus();
   return absl::FailedPreconditionError(
       base::StrCat("the state is of a pass in ", lanes.size(),
-                   " lanes, and this one can only be one lane: ", reason));
+                   " lanes; go on with a loader of the same kind, since this pass can "
+                   "only be one lane: ",
+                   reason));
 }
 
 // The epoch of what stands before a cache, in every pass.

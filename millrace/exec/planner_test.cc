@@ -225,7 +225,7 @@ TEST(PlannerTest, ACutOfManyLanesIsNotTakenForWhatGoesByPlaces) {
   ASSERT_GT(plan.lanes.size(), 1);
   EXPECT_THAT(TryPlan(filtered + "%2 = skip(%1, count=3)\n", {.cuts = plan.cuts}),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("this one can only be one lane: skip (%2) goes by")));
+                       HasSubstr("this pass can only be one lane: skip (%2) goes by")));
 }
 
 }  // namespace

@@ -68,6 +68,7 @@ class Dataset(Replays, Building):
         self._debug = debug
         self._seed = secrets.randbits(63)
         self._epoch = 0
+        self._rows: int | None = None  # Once counted.
         self._lock = threading.Lock()
 
     def _like(self, pipeline: _core.Pipeline, structure: Structure | None) -> Dataset:
@@ -85,16 +86,20 @@ class Dataset(Replays, Building):
         }
 
     def __len__(self) -> int:
-        """Count its rows, or batches; a TypeError where that is not known."""
-        rows = self._pipeline.rows
-        if rows is None:
-            raise TypeError(
-                "how many rows there are is not known before they are read: files "
-                "without an index, filters and the like do not tell"
-            )
-        if rows < 0:
+        """Count its rows, or batches; a TypeError where that is not known.
+
+        Files tell where they have an index or a footer, or rows of one size; they are
+        looked at the first time, and no data is read.
+        """
+        if self._rows is None:
+            self._rows, why = self._pipeline.count()
+            if self._rows is None:
+                raise TypeError(
+                    f"how many rows there are is not known before they are read: {why}"
+                )
+        if self._rows < 0:
             raise TypeError("the dataset never ends: it has no length")
-        return rows
+        return self._rows
 
     def explain(self) -> str:
         """Say what it is and how it will run: rewrites, lanes, and the reasons.

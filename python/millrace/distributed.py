@@ -8,7 +8,7 @@ same for all, so a state goes on with any number of ranks and any batch size.
 
 from __future__ import annotations
 
-import json
+import functools
 import os
 import sys
 import zlib
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from millrace import _core
+from millrace import _core, _states
 from millrace.errors import PipelineError
 from millrace.loader import Loader, _Pass
 from millrace.provenance import Origin
@@ -26,7 +26,6 @@ from millrace.rows import RowMaker
 if TYPE_CHECKING:
     from millrace.dataset import Dataset
 
-_VERSION = 1
 _REMAINDERS = ("drop", "pad", "keep")
 _RUN_IDS = ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "MILLRACE_RUN")
 _RANKS = (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"))
@@ -89,32 +88,40 @@ class DistributedLoader(Loader):
         self.consumer = consumer
         self.consumers = consumers
         self._given_batch = batch
-        self._first = 0  # Rows of all consumers that were taken before this pass began.
-        self._cut: dict[str, Any] | None = None  # How its lanes are cut.
-        pipeline, self._batch, self._total, self._shared = self._dealt(0, drop=False)
+        pipeline, self._batch, self._shared = self._dealt(0)
         self._remainder = self._checked(remainder)
         self._batches = pipeline.batches
         if self._remainder == "pad":
             self._check_padding()
 
     def _dealt(
-        self, skipped: int, *, drop: bool
-    ) -> tuple[_core.Pipeline, int, int | None, str]:
+        self, skipped: int, *, drop: bool = False, rows: int | None = None
+    ) -> tuple[_core.Pipeline, int, _core.Pipeline]:
         return _core.distribute(
             self.dataset._pipeline,
-            self.consumers,
-            self.consumer,
-            self._given_batch,
-            skipped,
-            drop,
+            consumers=self.consumers,
+            consumer=self.consumer,
+            batch=self._given_batch,
+            skipped=skipped,
+            drop=drop,
+            rows=rows,
         )
 
     def _own(self, skipped: int) -> _core.Pipeline:
         """Give what this consumer runs, behind so many rows of all."""
-        return self._dealt(skipped, drop=self._remainder == "drop")[0]
+        if self._remainder != "drop":
+            return self._dealt(skipped)[0]
+        rows = self._counted[0]
+        rows = None if rows is None or rows < 0 else rows
+        return self._dealt(skipped, drop=True, rows=rows)[0]
+
+    @functools.cached_property
+    def _counted(self) -> tuple[int | None, str]:
+        """The rows of all consumers, -1 where they never end; or why not known."""
+        return self._shared.count()
 
     def _checked(self, remainder: str | None) -> str:
-        if remainder is None and (self.consumers == 1 or self._total == -1):
+        if remainder is None and (self.consumers == 1 or self._shared.rows == -1):
             return "keep"
         if remainder not in _REMAINDERS:
             raise PipelineError(
@@ -126,10 +133,10 @@ class DistributedLoader(Loader):
         return remainder
 
     def _check_padding(self) -> None:
-        if self._total is None:
+        rows, why = self._counted
+        if rows is None:
             raise PipelineError(
-                'remainder="pad" needs to know how many rows there are: filters, and '
-                "files without an index (millrace data index), do not tell"
+                f'remainder="pad" needs to know how many rows there are: {why}'
             )
         if not self._batches or self.dataset._structure is not None:
             raise PipelineError(
@@ -140,32 +147,30 @@ class DistributedLoader(Loader):
     # --- Iterating ---
 
     def _begin(self) -> tuple[RowMaker, Iterator[Any]]:
-        loaded = self._leave()
-        self._first = 0 if loaded is None else loaded["rows"]
-        self._cut = None if loaded is None else loaded["cut"]
-        dealt = self.dataset._like(self._own(self._first), self.dataset._structure)
+        loaded = self._leave() or {"rows": 0, "cut": None}
+        own = self._own(loaded["rows"])
+        dealt = self.dataset._like(own, self.dataset._structure)
         run = _Pass(dealt, self.seed, self._epoch, "logical", self._isolated)
-        run.open(cut_as=None if self._cut is None else json.dumps(self._cut))
-        assert run.iterator is not None
-        self._cut = _cut_of(json.loads(run.iterator.state()), self._cut)
-        self._pass, self._loaded = run, None
+        step = self._batch * self.consumers
+        self._open_cut(run, loaded["rows"], loaded["cut"], step)
         if self._remainder != "pad":
             return run.rows, run.values()
         fields = [*dealt._pipeline.fields, ("valid", "bool", [-1])]
-        return RowMaker(fields, None), self._padded(run, fields)
+        return RowMaker(fields, None), self._padded(run, fields, loaded["rows"])
 
     def _rounds(self, first: int) -> int:
-        assert self._total is not None
-        return -(-(self._total - first) // (self._batch * self.consumers))
+        rows = self._counted[0]
+        assert rows is not None
+        return -(-(rows - first) // (self._batch * self.consumers))
 
-    def _padded(self, run: _Pass, fields: list[Any]) -> Iterator[Any]:
+    def _padded(self, run: _Pass, fields: list[Any], first: int) -> Iterator[Any]:
         last: list[Any] | None = None
         given = 0
         for values in run.values():
             last = list(values)
             given += 1
             yield _filled(last, self._batch, fields)
-        for _ in range(given, self._rounds(self._first)):
+        for _ in range(given, self._rounds(first)):
             last = last or self._example()
             run.taken += 1
             yield _filled([column[:0] for column in last], self._batch, fields)
@@ -186,13 +191,18 @@ class DistributedLoader(Loader):
 
     def __len__(self) -> int:
         """Count this consumer's batches; TypeError where that is not known."""
-        if self._total is None or self._total < 0:
+        rows = self._counted[0]
+        if rows is None or rows < 0:
             return len(self.dataset)  # Says why there is none.
         if self._remainder == "pad":
             return self._rounds(0)
-        rows = self._own(0).rows
-        assert rows is not None
-        return rows
+        return self._own_batches
+
+    @functools.cached_property
+    def _own_batches(self) -> int:
+        batches = self._own(0).count()[0]
+        assert batches is not None
+        return batches
 
     # --- State ---
 
@@ -206,23 +216,22 @@ class DistributedLoader(Loader):
             return dict(self._loaded)
         run = self._pass
         taken = 0 if run is None else run.taken if batches is None else batches
-        state: dict[str, Any] = {"version": _VERSION, "kind": "rows", "seed": self.seed}
+        state: dict[str, Any] = {"version": _states.VERSION, "seed": self.seed}
         if run is None or (run.ended and taken >= run.taken):
             next_epoch = self._epoch + (run is not None)
-            return {**state, "epoch": next_epoch, "rows": 0, "cut": None}
-        rows = self._first + taken * self._batch * self.consumers
-        return {**state, "epoch": self._epoch, "rows": rows, "cut": self._cut}
+            return {
+                **state,
+                "epoch": next_epoch,
+                "kind": "rows",
+                "rows": 0,
+                "cut": None,
+            }
+        assert self._place is not None
+        return {**state, "epoch": self._epoch, **self._place.state(taken)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Have the next `iter` go on from a state, of any rank."""
-        if state.get("version") != _VERSION or state.get("kind") != "rows":
-            raise PipelineError(
-                "this is no state of a distributed loader, or of another version"
-            )
-        self._abandon()
-        self.seed = state["seed"]
-        self._epoch = state["epoch"]
-        self._loaded = dict(state) if state["rows"] > 0 else None
+        """Have the next `iter` go on from a state, of any rank or of a plain loader."""
+        self._load(_states.by_rows(_states.checked_state(state)))
 
     def provenance(self, batches: int | None = None) -> list[Origin | None]:
         """Tell where each row of the last batch comes from; None where it is padded."""
@@ -234,20 +243,9 @@ class DistributedLoader(Loader):
         """Say what this rank runs for itself, and what all ranks run."""
         return (
             f"consumer {self.consumer} of {self.consumers}, batches of {self._batch}\n"
-            f"run by every consumer, for all rows:\n{self._shared}"
+            f"run by every consumer, for all rows:\n{self._shared.shown}"
             f"the rest each for its own rows:\n{self._own(0).explain()}"
         )
-
-
-def _cut_of(state: dict[str, Any], loaded: dict[str, Any] | None) -> dict[str, Any]:
-    """Keep what says how lanes are cut; check that the data is a loaded state's."""
-    known = loaded or {**state, "row_fingerprint": "0" * 64}
-    if known["manifest_hash"] != state["manifest_hash"]:
-        raise PipelineError(
-            "the state is of other data: files were added, removed or changed since"
-        )
-    names = ("version", "row_fingerprint", "manifest_hash", "cuts")
-    return {name: known[name] for name in names}
 
 
 def _filled(values: list[Any], size: int, fields: list[Any]) -> list[Any]:
@@ -293,7 +291,7 @@ def distribute(
         consumer, consumers = rank // members, size // members
     batch = 0
     if global_batch:
-        whole = _core.distribute(dataset._pipeline, 1, 0, 0, 0, False)[1]
+        whole = _core.distribute(dataset._pipeline, consumers=1, consumer=0)[1]
         if whole % consumers != 0:
             raise PipelineError(
                 f"a global batch of {whole} rows cannot be dealt to {consumers} "

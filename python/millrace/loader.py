@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import itertools
 import json
 import secrets
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from millrace import _core
+from millrace import _core, _states
 from millrace.debugging import Here
 from millrace.engine import debug_engine, engine
 from millrace.errors import CancelledError, EngineLostError, PipelineError
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from millrace.dataset import Dataset
     from millrace.isolated import IsolatedEngine, IsolatedIterator, IsolatedMark
 
-_VERSION = 1
 # So far back the state can be asked for, at least: 8 batches that the user took, and
 # two that a framework's own prefetch has taken before.
 _STATES_KEPT = 10
@@ -225,6 +225,8 @@ class Loader:
                 "process: leave one of them out"
             )
         self._isolated = _isolated_engine() if isolate else None
+        self._resumed: dict[str, Any] | None = None  # What the pass went on from.
+        self._place: _states.RowsPlace | None = None  # Where it goes by rows.
 
     # --- Iterating ---
 
@@ -254,13 +256,44 @@ class Loader:
         """Begin as `iter` does; give the rows' values as the engine has them."""
         warn_if_not_distributed(self.dataset._pipeline)
         loaded = self._leave()
+        if loaded is not None and self._goes_by_rows(loaded):
+            return self._begin_behind(_states.by_rows(loaded))
         run = _Pass(self.dataset, self.seed, self._epoch, self._order, self._isolated)
         if loaded is None:
             run.open()
         else:
             run.open(json.dumps(loaded["state"]), loaded["taken"], loaded["skip"])
-        self._pass, self._loaded = run, None
+        self._pass, self._resumed, self._place = run, loaded, None
+        self._loaded = None
         return run.rows, run.values()
+
+    @functools.cached_property
+    def _batch_rows(self) -> int | None:
+        return _states.rows_of_batch(self.dataset._pipeline)
+
+    def _goes_by_rows(self, loaded: dict[str, Any]) -> bool:
+        """Tell whether a state is of a number of rows, or of batches of another size.
+
+        The engine goes on with another size by itself, but behind whole batches only.
+        """
+        other_size = loaded.get("batch") != self._batch_rows
+        return _states.kind_of(loaded) == "rows" or (loaded["skip"] > 0 and other_size)
+
+    def _begin_behind(self, loaded: dict[str, Any]) -> tuple[RowMaker, Iterator[Any]]:
+        """Begin behind a number of rows of the logical order."""
+        dataset = _states.behind(self.dataset, loaded["rows"])
+        run = _Pass(dataset, self.seed, self._epoch, "logical", self._isolated)
+        self._open_cut(run, loaded["rows"], loaded["cut"], self._batch_rows or 1)
+        return run.rows, run.values()
+
+    def _open_cut(
+        self, run: _Pass, rows: int, cut: dict[str, Any] | None, step: int
+    ) -> None:
+        run.open(cut_as=None if cut is None else json.dumps(cut))
+        assert run.iterator is not None
+        cut = _states.checked_cut(cut, run.iterator)
+        self._pass, self._place = run, _states.RowsPlace(rows, step, cut)
+        self._loaded = None
 
     def _leave(self) -> dict[str, Any] | None:
         """Leave the pass that runs, for the next epoch or the state that was loaded.
@@ -300,33 +333,43 @@ class Loader:
         """
         if self._loaded is not None:
             return dict(self._loaded)
-        state: dict[str, Any] = {"version": _VERSION, "seed": self.seed}
+        state: dict[str, Any] = {"version": _states.VERSION, "seed": self.seed}
         run = self._pass
         if run is None or (run.ended and batches in (None, run.taken)):
             next_epoch = self._epoch + (run is not None)
             return {**state, "epoch": next_epoch, "taken": 0, "skip": 0, "state": None}
         taken = run.taken if batches is None else batches
+        state["epoch"] = self._epoch
+        if self._place is not None:
+            return {**state, **self._place.state(taken)}
         text, skip = run.place(taken)
         return {
             **state,
-            "epoch": self._epoch,
             "taken": taken,
             "skip": skip,
+            "batch": self._batch_rows,
+            "rows": self._rows(taken),
             "state": json.loads(text),
         }
 
+    def _rows(self, taken: int) -> int | None:
+        """Count the rows of the logical order in so many taken batches, if any."""
+        before = self._resumed or {"taken": 0, "rows": 0}
+        rows = before.get("rows")
+        if self._batch_rows is None or rows is None or self._order == "any":
+            return None
+        return int(rows) + (taken - int(before["taken"])) * self._batch_rows
+
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Have the next `iter` go on from a state."""
-        version = state.get("version")
-        if version != _VERSION:
-            raise PipelineError(
-                f"this is no state of a loader, or of another version: {version!r}, "
-                f"not {_VERSION}"
-            )
+        """Have the next `iter` go on from a state, also one of `distribute`."""
+        self._load(_states.checked_state(state))
+
+    def _load(self, state: dict[str, Any]) -> None:
         self._abandon()
         self.seed = state["seed"]
         self._epoch = state["epoch"]
-        self._loaded = dict(state) if state["state"] is not None else None
+        goes_on = state["cut" if _states.kind_of(state) == "rows" else "state"]
+        self._loaded = state if goes_on is not None else None
 
     def get_state(self) -> bytes:
         """Give the state as bytes, under the name that Grain has for it."""

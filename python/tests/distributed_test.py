@@ -180,7 +180,7 @@ def test_what_is_missing_is_said() -> None:
         rank(unknown(), 0, 2, "pad")
     with pytest.raises(PipelineError, match="there is no consumer 2 of 2"):
         rank(stream(), 2, 2)
-    with pytest.raises(PipelineError, match="no state of a distributed loader"):
+    with pytest.raises(PipelineError, match="no state of a loader"):
         rank(stream(), 0, 2).load_state_dict({"version": 1})
     endless = mr.range(10).repeat().batch(3).distribute(consumer=1, consumers=2, seed=1)
     assert next(iter(endless))["value"].tolist() == [3, 4, 5]
