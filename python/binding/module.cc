@@ -286,6 +286,7 @@ void AddPipelines(nb::module_& module) {
              return nb::make_tuple(counted.rows, counted.why_unknown);
            })
       .def_prop_ro("fingerprint", &python::Pipeline::Fingerprint)
+      .def_prop_ro("row_fingerprint", &python::Pipeline::RowFingerprint)
       .def_prop_ro("is_random", &python::Pipeline::IsRandom)
       .def_prop_ro("batches", &python::Pipeline::Batches)
       .def("explain", &python::Pipeline::Explain, WithoutLock());

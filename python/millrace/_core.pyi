@@ -116,6 +116,9 @@ class Pipeline:
     @property
     def fingerprint(self) -> str: ...
     @property
+    def row_fingerprint(self) -> str:
+        """The same, less the size of its last batch: what states are compared by."""
+    @property
     def is_random(self) -> bool: ...
     @property
     def batches(self) -> bool:

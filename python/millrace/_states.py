@@ -67,8 +67,8 @@ def cut_of(state: Mapping[str, Any]) -> dict[str, Any]:
     return {name: state[name] for name in _CUT}
 
 
-def by_rows(state: dict[str, Any]) -> dict[str, Any]:
-    """Give a state as a number of rows."""
+def by_rows(state: dict[str, Any], pipeline: _core.Pipeline) -> dict[str, Any]:
+    """Give a state, of this pipeline, as a number of rows."""
     if kind_of(state) == "rows":
         return state
     kept = {name: state[name] for name in ("version", "seed", "epoch")}
@@ -81,6 +81,8 @@ def by_rows(state: dict[str, Any]) -> dict[str, Any]:
             "one that gave it"
         )
     cut = cut_of(state["state"])
+    if cut["row_fingerprint"] != pipeline.row_fingerprint:
+        raise PipelineError("the state is of another pipeline")
     return {**kept, "kind": "rows", "rows": state["rows"], "cut": cut}
 
 

@@ -155,25 +155,32 @@ class DistributedLoader(Loader):
         self._open_cut(run, loaded["rows"], loaded["cut"], step)
         if self._remainder != "pad":
             return run.rows, run.values()
-        fields = [*dealt._pipeline.fields, ("valid", "bool", [-1])]
-        return RowMaker(fields, None), self._padded(run, fields, loaded["rows"])
+        return RowMaker(self._fields, None), self._padded(run, loaded["rows"])
+
+    @property
+    def _fields(self) -> list[tuple[str, str, list[int] | None]]:
+        valid = [("valid", "bool", [-1])] if self._remainder == "pad" else []
+        return [*super()._fields, *valid]
 
     def _rounds(self, first: int) -> int:
         rows = self._counted[0]
         assert rows is not None
         return -(-(rows - first) // (self._batch * self.consumers))
 
-    def _padded(self, run: _Pass, fields: list[Any], first: int) -> Iterator[Any]:
+    def _padded(self, run: _Pass, first: int) -> Iterator[Any]:
+        fields = self._fields
         last: list[Any] | None = None
         given = 0
         for values in run.values():
             last = list(values)
             given += 1
             yield _filled(last, self._batch, fields)
+        run.ended = False  # Not before all ranks have had this round.
         for _ in range(given, self._rounds(first)):
             last = last or self._example()
             run.taken += 1
             yield _filled([column[:0] for column in last], self._batch, fields)
+        run.ended = True
 
     def _example(self) -> list[Any]:
         """Give some batch, for a consumer that has none of its own."""
@@ -231,7 +238,8 @@ class DistributedLoader(Loader):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Have the next `iter` go on from a state, of any rank or of a plain loader."""
-        self._load(_states.by_rows(_states.checked_state(state)))
+        checked = _states.checked_state(state)
+        self._load(_states.by_rows(checked, self.dataset._pipeline))
 
     def provenance(self, batches: int | None = None) -> list[Origin | None]:
         """Tell where each row of the last batch comes from; None where it is padded."""

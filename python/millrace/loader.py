@@ -252,12 +252,17 @@ class Loader:
         rows, values = self._begin()
         return map(rows.row, values)
 
+    @property
+    def _fields(self) -> list[tuple[str, str, list[int] | None]]:
+        """The fields of what it gives."""
+        return self.dataset._pipeline.fields
+
     def _begin(self) -> tuple[RowMaker, Iterator[Any]]:
         """Begin as `iter` does; give the rows' values as the engine has them."""
         warn_if_not_distributed(self.dataset._pipeline)
         loaded = self._leave()
         if loaded is not None and self._goes_by_rows(loaded):
-            return self._begin_behind(_states.by_rows(loaded))
+            return self._begin_behind(_states.by_rows(loaded, self.dataset._pipeline))
         run = _Pass(self.dataset, self.seed, self._epoch, self._order, self._isolated)
         if loaded is None:
             run.open()

@@ -162,6 +162,10 @@ CountedRows Pipeline::Count() const {
 
 std::string Pipeline::Fingerprint() const { return base::ToHex(inner_->fingerprint()); }
 
+std::string Pipeline::RowFingerprint() const {
+  return base::ToHex(ir::RowFingerprint(*inner_));
+}
+
 bool Pipeline::IsRandom() const { return inner_->IsRandom(); }
 
 bool Pipeline::Batches() const {

@@ -96,6 +96,7 @@ class Pipeline {
   std::optional<int64_t> Rows() const;  // -1 where they never end.
   CountedRows Count() const;            // As Rows, and lists files where that tells.
   std::string Fingerprint() const;
+  std::string RowFingerprint() const;  // The same, less the size of its last batch.
   bool IsRandom() const;
   bool Batches() const;
 

@@ -87,7 +87,7 @@ class FrameworkLoader:
         """Begin the next pass, or go on from the state that was loaded."""
         if self._make_adapter is None:
             return iter(self._loader)
-        adapter = self._make_adapter(self._loader.dataset._pipeline.fields)
+        adapter = self._make_adapter(self._loader._fields)
         rows, values = self._loader._begin()
         self._adapter = adapter
         convert, built = adapter.convert, rows.built

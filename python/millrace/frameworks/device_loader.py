@@ -23,7 +23,7 @@ class _Delivery:
     """One pass: takes values in the prefetch's thread, sends them, and counts."""
 
     def __init__(self, loader: Loader, transfer: DeviceTransfer) -> None:
-        self.tensors = TorchTensors(loader.dataset._pipeline.fields, nest=False)
+        self.tensors = TorchTensors(loader._fields, nest=False)
         self.transfer = transfer
         self._loader = loader
         self._using = threading.Lock()  # The pass: one thread at a time.

@@ -46,6 +46,11 @@ class LoaderState:
                 "DataLoader: this is not a state of millrace.torch.DataLoader (version "
                 f"{saved.get('version')!r}); start without load_state_dict"
             )
+        if "batches" not in saved:
+            raise ValueError(
+                "DataLoader: this is not a state of millrace.torch.DataLoader but of "
+                "another loader; load it into mr.loader(...) or ds.distribute(...)"
+            )
         position = Position(
             batches=int(saved["batches"]),
             ahead=tuple(saved.get("ahead", ())),
