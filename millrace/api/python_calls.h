@@ -42,10 +42,15 @@ struct PythonAnswer {
   std::string fields = "";  // What came out, as a spec.
   int64_t draws = 0;        // Random calls of the row with the most.
   bool ended = false;       // Of a generator: it gives no more.
+
+  // The user's own type of these rows, as that side writes it; empty for dicts, and
+  // where the call said what comes out.
+  std::string structure = "";
 };
 
 BOOST_DESCRIBE_STRUCT(PythonAnswer, (),
-                      (rows, region, region_bytes, bytes, error, fields, draws, ended))
+                      (rows, region, region_bytes, bytes, error, fields, draws, ended,
+                       structure))
 
 // The memory that the caller writes to begins with the number of the row in work, which
 // the process writes, so that it is known where one dies.

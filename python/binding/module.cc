@@ -396,7 +396,7 @@ void AddRunners(nb::module_& module) {
                  const nb::gil_scoped_release without_lock;
                  sample = python::SampleFunction(engine, input, function, timeout);
                }
-               return nb::make_tuple(sample.fields, sample.draws);
+               return nb::make_tuple(sample.fields, sample.draws, sample.structure);
              });
   module.def("sample_generator", [](const python::Attachment& function) {
     const nb::gil_scoped_release without_lock;

@@ -130,11 +130,12 @@ class Building(Operators):
             except Untraceable as reason:
                 _fall_back(function, reason, python)
         how = PythonFunction(function, output, init, timeout)
-        given, draws = how.arguments(self._pipeline, self._structure)
+        given, draws, structure = how.arguments(self._pipeline, self._structure)
         pipeline = _core.Pipeline.make(
             "map_python", {**given, "seed": seed}, [self._pipeline], draws
         )
-        return self._like(pipeline, python_structure(pipeline))
+        own = _fitting(structure, pipeline) or python_structure(pipeline)
+        return self._like(pipeline, own)
 
     def filter(
         self,

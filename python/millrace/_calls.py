@@ -20,7 +20,13 @@ import numpy as np
 
 from millrace import _core, worker
 from millrace._structure import Structure, taken_apart
-from millrace.functions import FunctionError, PickledFunction, has_parameter, unpickle
+from millrace.functions import (
+    FunctionError,
+    PickledFunction,
+    has_parameter,
+    unpickle,
+    written_structure,
+)
 from millrace.rng import RowRng
 from millrace.rows import RowMaker
 
@@ -101,6 +107,7 @@ class _Results:
         self._wanted = _fields(fields)
         self._copies = copies  # Arrays may be changed before they travel.
         self._results: dict[str, list[Any]] = {name: [] for name in self._wanted}
+        self._structure: Structure | None = None  # Of the last row.
         self.done = 0
         self.bytes = 0
 
@@ -120,6 +127,7 @@ class _Results:
         for name, value in zip(structure.names, converted, strict=True):
             self._results[name].append(value)
             self.bytes += getattr(value, "nbytes", 0) or len(value)
+        self._structure = structure
         self.done += 1
 
     def _own(self, value: Any, converted: Any) -> Any:
@@ -153,6 +161,8 @@ class _Results:
             answer["error"] = error
         if self.done == 0:
             return answer, None
+        if not self._wanted:
+            answer["structure"] = written_structure(self._structure)
         columns = {name: _column(values) for name, values in self._results.items()}
         frame = _core.ResultFrame(self.done, columns)
         return {**answer, "fields": frame.fields, "bytes": frame.bytes}, frame

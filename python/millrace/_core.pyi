@@ -180,8 +180,11 @@ def runner_pids() -> list[int]:
 
 def sample_function(
     engine: Engine, input: Pipeline, function: Attachment, timeout: float
-) -> tuple[str, int]:
-    """Calls a function on a pipeline's first row: its fields, its random calls."""
+) -> tuple[str, int, str]:
+    """Calls a function on a pipeline's first row.
+
+    Gives its fields, its random calls, and its structure as the process wrote that.
+    """
 
 def sample_generator(function: Attachment) -> str:
     """Begins a generator and takes its first row: its fields; empty: there is none."""

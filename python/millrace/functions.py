@@ -6,6 +6,7 @@ site-packages goes along by value, so that the processes need not find the user'
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import inspect
 import json
@@ -181,6 +182,28 @@ def unpickle(content: bytes) -> PickledFunction:
     )
 
 
+def written_structure(structure: Structure | None) -> str:
+    """Write the form of a function's rows, for the process that asked; "" for dicts."""
+    import cloudpickle
+
+    if structure is None or structure.kind is dict:
+        return ""
+    return base64.b64encode(cloudpickle.dumps(structure)).decode()
+
+
+def read_structure(text: str) -> Structure | None:
+    """Read what `written_structure` wrote.
+
+    A class that went there by value comes back as the one it was: cloudpickle tracks
+    them.
+    """
+    if not text:
+        return None
+    read = pickle.loads(base64.b64decode(text))
+    assert isinstance(read, Structure)
+    return read
+
+
 def function_name(function: Callable[..., Any]) -> str:
     """Name a function as people know it."""
     if isinstance(function, Marking):
@@ -278,8 +301,8 @@ class PythonFunction:
 
     def arguments(
         self, pipeline: _core.Pipeline, structure: Structure | None
-    ) -> tuple[dict[str, Any], int]:
-        """Give the arguments of map_python, and how many random calls it makes."""
+    ) -> tuple[dict[str, Any], int, Structure | None]:
+        """Give the arguments of map_python, its random calls, the form of its rows."""
         content = pickled(self.function, structure, self.init)
         attachment = _core.Attachment(content)
         configure_runners()
@@ -287,8 +310,9 @@ class PythonFunction:
             declared_fields(self.output),
             1 if takes_rng(self.function) else 0,
         )
+        made = ""
         if fields is None:
-            fields, sampled = _core.sample_function(
+            fields, sampled, made = _core.sample_function(
                 engine(), pipeline, attachment, self.timeout or 1e9
             )
             draws = max(draws, sampled)
@@ -304,4 +328,4 @@ class PythonFunction:
             "draws": draws,
             "timeout": self.timeout,
         }
-        return given, draws
+        return given, draws, read_structure(made)

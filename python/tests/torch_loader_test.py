@@ -22,6 +22,7 @@ from torch.utils.data import (
     WeightedRandomSampler,
 )
 
+import millrace as mr
 from millrace.torch import DataLoader
 
 Pair = namedtuple("Pair", "left right")
@@ -521,7 +522,7 @@ def test_iterable_refuses_an_order_and_loaders_stay_as_made() -> None:
     with pytest.raises(ValueError, match="not a state"):
         DataLoader(Numbers()).load_state_dict({"_num_yielded": 3})
     with pytest.raises(ValueError, match="of another loader"):
-        DataLoader(Numbers()).load_state_dict(millrace.range(3).loader().state_dict())
+        DataLoader(Numbers()).load_state_dict(mr.range(3).loader().state_dict())
 
 
 def test_ranks_need_a_distributed_sampler(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,8 @@ absl::StatusOr<FunctionResult> ResultOf(const api::PythonAnswer& answer,
       .error = failed ? absl::DataLossError(answer.error) : absl::OkStatus(),
       .fields = answer.fields,
       .draws = answer.draws,
-      .ended = answer.ended};
+      .ended = answer.ended,
+      .structure = answer.structure};
 }
 
 }  // namespace millrace::python

@@ -43,7 +43,8 @@ struct FunctionResult {
   absl::Status error = {};  // DataLoss, of the row behind these.
   std::string fields = {};
   int64_t draws = 0;
-  bool ended = false;  // Of a generator: there are no more rows.
+  bool ended = false;          // Of a generator: there are no more rows.
+  std::string structure = {};  // As api::PythonAnswer has it.
 };
 
 // The requests, all but their bytes.

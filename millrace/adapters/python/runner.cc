@@ -105,7 +105,8 @@ Sample SampleFunction(const Engine& engine, const Pipeline& input,
       Runners().Call({.function = function.inner(), .timeout = absl::Seconds(timeout)},
                      *first, core::HeapPool()));
   Check(result.error);
-  return {.fields = result.fields, .draws = result.draws};
+  return {
+      .fields = result.fields, .draws = result.draws, .structure = result.structure};
 }
 
 Sample SampleGenerator(const Attachment& function) {

@@ -35,6 +35,7 @@ void AfterFork();
 struct Sample {
   std::string fields;  // As a spec; nothing where there is no row.
   int64_t draws = 0;
+  std::string structure;  // As api::PythonAnswer has it.
 };
 
 // Calls a function on the first row of a pipeline, in a process as it will run.
