@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from millrace import _core
+from millrace._class_ids import dumped
 from millrace._structure import Structure, taken_apart
 from millrace.engine import budget, engine
 from millrace.errors import DataError, PipelineError
@@ -129,7 +130,7 @@ def pickled(
         }
         names = [module.__name__ for module in modules]
         head = json.dumps({"name": content["name"], "modules": names}).encode()
-        body = bytes(cloudpickle.dumps(content))
+        body = dumped(content)
         return _MARK + _LENGTH.pack(len(head)) + head + body
     except (pickle.PicklingError, TypeError) as error:
         raise PipelineError(

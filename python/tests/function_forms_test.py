@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import json
 import pickle
 import subprocess
 import sys
@@ -137,6 +138,44 @@ def make(row):
 rows = list(mr.range(3).map(make, python=True))
 print(all(type(row) is Row for row in rows), [int(row.x) for row in rows])
 """
+
+
+RESUMED = """
+import dataclasses, json, sys
+import millrace as mr
+
+@dataclasses.dataclass
+class Row:
+    x: object
+
+class Scale:
+    def __init__(self, by):
+        self.by = by
+    def __call__(self, row):
+        return Row(row["value"] * self.by)
+
+loader = mr.loader(mr.range(9).map(Scale(2), python=True), seed=1)
+if len(sys.argv) > 1:
+    loader.load_state_dict(json.loads(sys.argv[1]))
+rows = iter(loader)
+taken = [int(next(rows).x) for _ in range(3)]
+print(json.dumps([taken, loader.state_dict()]))
+"""
+
+
+def test_a_state_goes_on_in_another_process(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(RESUMED)
+
+    def run(*words: str) -> Any:
+        command = [sys.executable, program, *words]
+        told = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert told.returncode == 0, told.stderr
+        return json.loads(told.stdout)
+
+    taken, state = run()
+    assert taken == [0, 2, 4]
+    assert run(json.dumps(state))[0] == [6, 8, 10]
 
 
 def test_classes_of_the_main_program(tmp_path: Path) -> None:
