@@ -26,7 +26,14 @@ from millrace._sources import (
 )
 from millrace.dataset import Dataset, FieldSpec
 from millrace.engine import Budget, budget, configure
-from millrace.errors import Error
+from millrace.errors import (
+    DataError,
+    Error,
+    FunctionError,
+    PipelineError,
+    TracingError,
+    UnknownFieldError,
+)
 from millrace.generators import from_generator, from_torch
 from millrace.kernels import example, image, io, json, math, regex, text, time
 from millrace.loader import Loader, loader
@@ -38,13 +45,18 @@ from millrace.worker import WorkerInfo, get_worker_info
 
 __all__ = [
     "Budget",
+    "DataError",
     "Dataset",
     "Error",
     "FieldSpec",
+    "FunctionError",
     "Loader",
     "Origin",
+    "PipelineError",
     "Ragged",
     "Rng",
+    "TracingError",
+    "UnknownFieldError",
     "WorkerInfo",
     "budget",
     "configure",

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from millrace import _core
 from millrace._catalog import catalog
 from millrace._operators import Operators
-from millrace._places import TracingError, Untraceable
+from millrace._places import Untraceable
 from millrace._plain import plain_argument
 from millrace._structure import Structure
-from millrace.errors import PipelineError
+from millrace.errors import PipelineError, TracingError
 from millrace.functions import (
     Marking,
     PythonFunction,

@@ -20,8 +20,8 @@ import numpy as np
 
 from millrace import _core, worker
 from millrace._structure import Structure, taken_apart
+from millrace.errors import FunctionError
 from millrace.functions import (
-    FunctionError,
     PickledFunction,
     has_parameter,
     unpickle,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
-from millrace.errors import PipelineError
+from millrace.errors import Placed
 
 _PACKAGE = str(Path(__file__).parent) + os.sep
 _LIBRARIES = tuple(
@@ -33,28 +33,8 @@ class Place:
         return f"{self.file}:{self.line}" + (f": {source}" if source else "")
 
 
-class _Placed(Exception):  # noqa: N818 (two kinds of it are errors)
-    """An error with a reason and the user's line."""
-
-    def __init__(self, reason: str, place: Place | None) -> None:
-        super().__init__(reason, place)
-        self.reason = reason
-        self.place = place
-
-    def __str__(self) -> str:
-        return self.reason if self.place is None else f"{self.reason}\n  {self.place}"
-
-
-class Untraceable(_Placed, TypeError):  # noqa: N818 (Python may run it)
+class Untraceable(Placed, TypeError):  # noqa: N818 (Python may run it)
     """A function does what cannot be recorded, though Python could run it."""
-
-
-class TracingError(_Placed, PipelineError):
-    """A function is wrong, whether it is traced or run in Python."""
-
-
-class UnknownFieldError(TracingError, KeyError):
-    """A function reads a field that its rows do not have."""
 
 
 def place_of_code(code: CodeType) -> Place:

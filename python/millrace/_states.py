@@ -86,9 +86,9 @@ def by_rows(state: dict[str, Any], pipeline: _core.Pipeline) -> dict[str, Any]:
     return {**kept, "kind": "rows", "rows": state["rows"], "cut": cut}
 
 
-def checked_cut(cut: dict[str, Any] | None, opened: _core.Iterator) -> dict[str, Any]:
-    """Give how a pass is cut; check that its data is that of a state's cut."""
-    state = json.loads(opened.state())
+def checked_cut(cut: dict[str, Any] | None, text: str) -> dict[str, Any]:
+    """Give how a pass is cut, by its own state; check that a loaded cut fits it."""
+    state = json.loads(text)
     if cut is None:
         return cut_of({**state, "row_fingerprint": "0" * 64})
     if cut["manifest_hash"] != state["manifest_hash"]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from millrace._places import TracingError
+from millrace.errors import TracingError
 
 
 @dataclass(frozen=True)

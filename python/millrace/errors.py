@@ -1,6 +1,33 @@
-"""What can go wrong, as exceptions: one class for each thing a caller would do."""
+"""What can go wrong, as exceptions: one class for each thing a caller would do.
+
+    Error
+    ├── PipelineError          when a pipeline is built: an argument or type is wrong
+    │   └── TracingError       so is a function of rows; has the user's line
+    │       └── UnknownFieldError
+    ├── DataError              when rows come: a file or row is corrupt
+    │   └── FunctionError      a function in Python failed on a row
+    ├── NotFoundError, AccessError, UnavailableError, MemoryBudgetError
+    ├── CancelledError
+    └── InternalError
+
+Each is also the exception of Python's own that is nearest to it: a PipelineError is a
+ValueError, an UnknownFieldError a KeyError, a NotFoundError a FileNotFoundError.
+
+Example:
+    >>> import millrace as mr
+    >>> try:
+    ...     mr.range(3).map(lambda row: {"x": row["valeu"]})
+    ... except mr.UnknownFieldError as error:
+    ...     print(error.reason)
+    map: there is no field 'valeu' (did you mean 'value'?); fields are: value
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from millrace._places import Place
 
 
 class Error(Exception):
@@ -11,8 +38,41 @@ class PipelineError(Error, ValueError):
     """A pipeline, argument or type is wrong; found when the pipeline is built."""
 
 
+class Placed(Exception):  # noqa: N818 (errors are made of it)
+    """What is about a line of the user's own code."""
+
+    def __init__(self, reason: str, place: Place | None) -> None:
+        """Say what is wrong, and where, as far as that is known."""
+        super().__init__(reason, place)
+        self.reason = reason
+        self.place = place
+
+    def __str__(self) -> str:
+        """Say both."""
+        return self.reason if self.place is None else f"{self.reason}\n  {self.place}"
+
+
+class TracingError(Placed, PipelineError):
+    """A function of rows is wrong, whether it is traced or run in Python.
+
+    `reason` says what, `place` is the line (`file`, `line`, `source`), or None.
+    """
+
+
+class UnknownFieldError(TracingError, KeyError):
+    """A function reads a field that its rows do not have."""
+
+
 class DataError(Error, ValueError):
     """A row or file is corrupt; the message names file and offset."""
+
+
+class FunctionError(DataError):
+    """A function in Python failed on a row, or gave what cannot be a row.
+
+    The message names the row, and has the traceback with the user's own lines. It is
+    left out where errors are ignored, as other bad rows are.
+    """
 
 
 class NotFoundError(Error, FileNotFoundError):
@@ -53,6 +113,7 @@ _CLASSES: dict[str, type[Error]] = {
     "OUT_OF_RANGE": PipelineError,
     "ALREADY_EXISTS": PipelineError,
     "DATA_LOSS": DataError,
+    "FUNCTION": FunctionError,  # Data loss too, to the engine.
     "NOT_FOUND": NotFoundError,
     "PERMISSION_DENIED": AccessError,
     "UNAUTHENTICATED": AccessError,

@@ -25,16 +25,12 @@ from millrace import _core
 from millrace._class_ids import dumped
 from millrace._structure import Structure, taken_apart
 from millrace.engine import budget, engine
-from millrace.errors import DataError, PipelineError
+from millrace.errors import PipelineError
 
 # A function is written as this mark, a length, a head as JSON for those who only want
 # to know about it, and the pickle.
 _MARK = b"millrace function 1\n"
 _LENGTH = struct.Struct("<q")
-
-
-class FunctionError(DataError):
-    """A Python function failed on a row, or gave what cannot be a row."""
 
 
 @dataclasses.dataclass

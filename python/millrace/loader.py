@@ -296,7 +296,7 @@ class Loader:
     ) -> None:
         run.open(cut_as=None if cut is None else json.dumps(cut))
         assert run.iterator is not None
-        cut = _states.checked_cut(cut, run.iterator)
+        cut = _states.checked_cut(cut, run.iterator.state())
         self._pass, self._place = run, _states.RowsPlace(rows, step, cut)
         self._loaded = None
 

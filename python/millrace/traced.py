@@ -13,9 +13,10 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from millrace import _core, _numpy_calls
-from millrace._places import TracingError, UnknownFieldError, Untraceable, current_place
+from millrace._places import Untraceable, current_place
 from millrace._plain import plain_argument, plain_value
 from millrace._refusals import LATER, Refusals
+from millrace.errors import TracingError, UnknownFieldError
 
 # Longer values are not taken apart item by item: each would be a term of its own.
 ITEMS_MAX = 256

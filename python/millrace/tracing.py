@@ -22,12 +22,12 @@ from millrace import _core
 from millrace._catalog import catalog
 from millrace._places import (
     Place,
-    TracingError,
     Untraceable,
     place_of_code,
     place_of_traceback,
 )
 from millrace._structure import Structure, taken_apart
+from millrace.errors import TracingError
 from millrace.rng import TracedRng
 from millrace.traced import Recording, Traced
 

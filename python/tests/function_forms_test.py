@@ -168,7 +168,7 @@ def test_a_state_goes_on_in_another_process(tmp_path: Path) -> None:
     program.write_text(RESUMED)
 
     def run(*words: str) -> Any:
-        command = [sys.executable, program, *words]
+        command = [sys.executable, str(program), *words]
         told = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert told.returncode == 0, told.stderr
         return json.loads(told.stdout)

@@ -11,6 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/cord.h"
+#include "absl/strings/string_view.h"
 
 #include "millrace/adapters/arrow/operators.h"
 #include "millrace/adapters/python/from_generator.h"
@@ -33,6 +35,8 @@
 namespace millrace::python {
 namespace {
 
+constexpr absl::string_view kOfFunction = "millrace/function";
+
 absl::StatusOr<core::Tensor> TensorOf(const Array& array) {
   const std::optional<core::DType> dtype = core::ParseDType(array.dtype);
   if (!dtype || core::IsVariable(*dtype)) {
@@ -54,8 +58,14 @@ core::Tensor TensorOf(const TextList& list) {
 
 void Check(const absl::Status& status) {
   if (status.ok()) return;
-  throw Error(absl::StatusCodeToString(status.code()),
+  const bool of_function = status.GetPayload(kOfFunction).has_value();
+  throw Error(of_function ? "FUNCTION" : absl::StatusCodeToString(status.code()),
               std::string(base::ToStd(status.message())));
+}
+
+absl::Status OfFunction(absl::Status error) {
+  error.SetPayload(kOfFunction, absl::Cord());
+  return error;
 }
 
 const ops::Library& Library() {

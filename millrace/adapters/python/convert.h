@@ -23,6 +23,9 @@ namespace millrace::python {
 // Throws what is not OK.
 void Check(const absl::Status& status);
 
+// Marks an error of a user's function, which has a code of its own in Python.
+absl::Status OfFunction(absl::Status error);
+
 template <typename T>
 T Checked(absl::StatusOr<T> result) {
   Check(result.status());

@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "millrace/adapters/python/convert.h"
 #include "millrace/adapters/python/function_call.h"
 #include "millrace/adapters/python/runner_pool.h"
 #include "millrace/base/status.h"
@@ -17,6 +19,7 @@
 #include "millrace/core/spec_text.h"
 #include "millrace/ir/attachment.h"
 #include "millrace/ir/operator.h"
+#include "millrace/ops/bad_rows.h"
 #include "millrace/ops/define.h"
 #include "millrace/ops/good_rows.h"
 #include "millrace/ops/operator.h"
@@ -47,7 +50,9 @@ class MapPython final : public ops::Operator {
       if (rows > 0) TRY(Give(rest.Slice(0, rows), result.rows, out));
       done += rows;
       if (result.error.ok()) continue;
-      TRY(lane_.bad_rows.LeaveOut(ops::BadRowOf(block.Slice(done, 1), result.error)));
+      ops::BadRow bad = ops::BadRowOf(block.Slice(done, 1), result.error);
+      bad.why = OfFunction(std::move(bad.why));
+      TRY(lane_.bad_rows.LeaveOut(bad));
       ++done;
     }
     return absl::OkStatus();

@@ -104,7 +104,7 @@ Sample SampleFunction(const Engine& engine, const Pipeline& input,
   const FunctionResult result = Checked(
       Runners().Call({.function = function.inner(), .timeout = absl::Seconds(timeout)},
                      *first, core::HeapPool()));
-  Check(result.error);
+  Check(OfFunction(result.error));
   return {
       .fields = result.fields, .draws = result.draws, .structure = result.structure};
 }
