@@ -113,7 +113,7 @@ class Building(Operators):
                 tracing; True never traces.
             output: The fields that a function in Python gives, with types, as in
                 {"image": "float32[?, ?, 3]"}; by default what it gives for the first
-                row.
+                row, which also tells the form: dict, tuple or class.
             init: Called once in every Python process, before the function.
             timeout: Seconds that a function in Python may take for a block of rows.
             seed: For random numbers; by default the job's.

@@ -114,7 +114,5 @@ class RowsPlace:
 
 def behind(dataset: Dataset, rows: int) -> Dataset:
     """Give a dataset without so many rows of its logical order, batched anew."""
-    from millrace.dataset import Dataset
-
     dealt = _core.distribute(dataset._pipeline, consumers=1, consumer=0, skipped=rows)
-    return Dataset(dealt[0], dataset._structure)
+    return dataset._like(dealt[0], dataset._structure)

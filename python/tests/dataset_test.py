@@ -86,7 +86,7 @@ def test_spec_is_known_before_anything_runs() -> None:
 
 def test_length_is_known_or_a_type_error_that_says_why() -> None:
     assert len(mr.range(10).batch(3)) == 4
-    with pytest.raises(TypeError, match="filters and the like do not tell"):
+    with pytest.raises(TypeError, match=r"how many rows filter \(%1\) gives"):
         len(mr.range(10).filter(lambda row: row["value"] > 3))
     with pytest.raises(TypeError, match="never ends"):
         len(mr.range(10).repeat())
