@@ -156,6 +156,15 @@ def test_batches_of_all_kinds_go_over() -> None:
             assert all(shown(batch[n]) == shown(there[n]) for n in batch)
 
 
+def test_ranks_that_pad_mark_what_is_real() -> None:
+    ds = mr.range(10).batch(3)
+    rank = ds.distribute(consumer=1, consumers=2, remainder="pad", seed=1)
+    batches = list(rank.to("torch"))
+    assert [batch["value"].tolist() for batch in batches] == [[3, 4, 5], [9, 0, 0]]
+    assert batches[1]["valid"].tolist() == [True, False, False]
+    assert batches[1]["valid"].dtype == torch.bool
+
+
 def test_state_is_of_what_was_taken_not_of_what_was_prefetched() -> None:
     ds = mr.range(400).shuffle(50, seed=3).batch(2)
     whole = [batch["value"].tolist() for batch in ds.to("torch")]
