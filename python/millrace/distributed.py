@@ -19,7 +19,8 @@ import numpy as np
 
 from millrace import _core, _states
 from millrace.errors import PipelineError
-from millrace.loader import Loader, _Pass
+from millrace.loader import Loader
+from millrace.passes import Pass
 from millrace.provenance import Origin
 from millrace.rows import RowMaker
 
@@ -150,7 +151,7 @@ class DistributedLoader(Loader):
         loaded = self._leave() or {"rows": 0, "cut": None}
         own = self._own(loaded["rows"])
         dealt = self.dataset._like(own, self.dataset._structure)
-        run = _Pass(dealt, self.seed, self._epoch, "logical", self._isolated)
+        run = Pass(dealt, self.seed, self._epoch, "logical", self._isolated)
         step = self._batch * self.consumers
         self._open_cut(run, loaded["rows"], loaded["cut"], step)
         if self._remainder != "pad":
@@ -167,7 +168,7 @@ class DistributedLoader(Loader):
         assert rows is not None
         return -(-(rows - first) // (self._batch * self.consumers))
 
-    def _padded(self, run: _Pass, first: int) -> Iterator[Any]:
+    def _padded(self, run: Pass, first: int) -> Iterator[Any]:
         fields = self._fields
         last: list[Any] | None = None
         given = 0

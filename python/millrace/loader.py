@@ -6,8 +6,6 @@ logical order of the dataset, so a state goes on exactly where it was taken.
 
 from __future__ import annotations
 
-import collections
-import dataclasses
 import functools
 import itertools
 import json
@@ -18,170 +16,22 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from millrace import _core, _states
-from millrace.debugging import Here
-from millrace.engine import debug_engine, engine
-from millrace.errors import CancelledError, EngineLostError, PipelineError
+from millrace.errors import PipelineError
 from millrace.frameworks.delivery import (
     FrameworkLoader,
     delivered,
     state_from_bytes,
     state_to_bytes,
 )
-from millrace.notices import Waits, warn_if_not_distributed
+from millrace.notices import warn_if_not_distributed
+from millrace.passes import Pass
 from millrace.progress import Progress
 from millrace.provenance import Origin, origins_of
 from millrace.rows import RowMaker
 
 if TYPE_CHECKING:
     from millrace.dataset import Dataset
-    from millrace.isolated import IsolatedEngine, IsolatedIterator, IsolatedMark
-
-# So far back the state can be asked for, at least: 8 batches that the user took, and
-# two that a framework's own prefetch has taken before.
-_STATES_KEPT = 10
-
-
-@dataclasses.dataclass(frozen=True)
-class _Place:
-    """The engine's state after so many rows of the pass were taken."""
-
-    taken: int
-    mark: _core.Mark | IsolatedMark
-
-
-class _Pass:
-    """One pass: the engine's iterator, and how far the user has come in it."""
-
-    def __init__(
-        self,
-        dataset: Dataset,
-        seed: int,
-        epoch: int,
-        order: str,
-        isolated: IsolatedEngine | None = None,
-    ) -> None:
-        self.dataset = dataset
-        self._isolated = isolated
-        self._seed = seed
-        self._epoch = epoch
-        self.any_order = order == "any"
-        self.rows = RowMaker(dataset._pipeline.fields, dataset._structure)
-        self._places: collections.deque[_Place] = collections.deque()
-        self.iterator: _core.Iterator | IsolatedIterator | None = None
-        self.taken = 0  # By the user, rows or batches.
-        self.begun = 0  # As many of them before the pass was opened.
-        self._left = 0  # Of the block that was given last.
-        self._skip = 0  # That the user took before, and the engine gives again.
-        self.is_shared = False  # Whether a thread other than the user's takes.
-        self.is_abandoned = False  # A later pass has begun.
-        self.is_lost = False  # The engine's process has died.
-        self.copied_bytes = 0
-        self.ended = False
-
-    def open(
-        self,
-        state: str | None = None,
-        taken: int = 0,
-        skip: int = 0,
-        cut_as: str | None = None,
-    ) -> None:
-        self.iterator = self._opened(
-            seed=self._seed,
-            epoch=self._epoch,
-            any_order=self.any_order,
-            state=state,
-            cut_as=cut_as,
-        )
-        self.taken = self.begun = taken
-        self._skip = skip
-        self._places = collections.deque([_Place(taken - skip, self.iterator.mark())])
-
-    def _opened(self, **settings: Any) -> _core.Iterator | IsolatedIterator:
-        pipeline = self.dataset._pipeline
-        if self._isolated is not None:
-            return self._isolated.open(pipeline, **settings)
-        if self.dataset._debug:
-            return debug_engine().open(pipeline, **settings, here=Here())
-        return engine().open(pipeline, **settings, waiting=Waits())
-
-    def values(self) -> Iterator[Any]:
-        """Give each row's values, counting those that are taken."""
-        iterator = self.iterator
-        assert iterator is not None
-        while True:
-            try:
-                block = iterator.next()
-            except CancelledError:
-                if self.is_abandoned:
-                    return
-                raise
-            except EngineLostError:
-                self.is_lost = True
-                raise
-            if block is None:
-                self.ended = True
-                return
-            count, columns, copied = block
-            self.copied_bytes += copied
-            self._left = count
-            for values in self.rows.values(count, columns):
-                self._left -= 1
-                if self._skip > 0:
-                    self._skip -= 1
-                    continue
-                self.taken += 1
-                if self._left == 0:
-                    self._remember(iterator)
-                yield values
-                if self.is_abandoned:
-                    return
-
-    def _remember(self, iterator: _core.Iterator | IsolatedIterator) -> None:
-        """Keep a state now and then: others are one of these and a few rows more."""
-        # In a thread of its own nobody waits for it: then each batch has its state, and
-        # going on from one computes nothing again.
-        spacing = 1 if self.is_shared else _STATES_KEPT
-        if self.taken - self._places[-1].taken < spacing:
-            return
-        self._places.append(_Place(self.taken, iterator.mark()))
-        while (
-            len(self._places) > 2 and self._places[1].taken <= self.taken - _STATES_KEPT
-        ):
-            self._places.popleft()
-
-    def _is_between_blocks(self) -> bool:
-        """Tell whether the engine's state is that of what was taken, and stays so."""
-        return self._left == 0 and self._skip == 0 and not self.is_shared
-
-    def place(self, taken: int) -> tuple[str, int]:
-        """Give a state, and how many rows further so many taken rows are."""
-        assert self.iterator is not None
-        if taken == self.taken and self._is_between_blocks():
-            return self.iterator.state(), 0
-        places = tuple(self._places)  # Another thread may go on taking.
-        if not places[0].taken <= taken <= self.taken:
-            raise PipelineError(
-                f"a state of {taken} taken rows is not known: "
-                f"{places[0].taken} to {self.taken} are"
-            )
-        known = max((p for p in places if p.taken <= taken), key=lambda p: p.taken)
-        return known.mark.json(), taken - known.taken
-
-    def reopened(self, taken: int) -> tuple[_core.Iterator, int]:
-        """Open it again where so many rows were taken, with origins.
-
-        Gives the pass, and how many rows further that is.
-        """
-        state, skip = self.place(taken)
-        iterator = engine().open(
-            self.dataset._pipeline,
-            seed=self._seed,
-            epoch=self._epoch,
-            any_order=False,
-            state=state,
-            origins=True,
-        )
-        return iterator, skip
+    from millrace.isolated import IsolatedEngine
 
 
 class Loader:
@@ -217,7 +67,7 @@ class Loader:
         self.seed = secrets.randbits(63) if seed is None else seed
         self._order = order
         self._epoch = 0
-        self._pass: _Pass | None = None
+        self._pass: Pass | None = None
         self._loaded: dict[str, Any] | None = None
         if isolate and dataset._debug:
             raise PipelineError(
@@ -263,7 +113,7 @@ class Loader:
         loaded = self._leave()
         if loaded is not None and self._goes_by_rows(loaded):
             return self._begin_behind(_states.by_rows(loaded, self.dataset._pipeline))
-        run = _Pass(self.dataset, self.seed, self._epoch, self._order, self._isolated)
+        run = Pass(self.dataset, self.seed, self._epoch, self._order, self._isolated)
         if loaded is None:
             run.open()
         else:
@@ -287,12 +137,12 @@ class Loader:
     def _begin_behind(self, loaded: dict[str, Any]) -> tuple[RowMaker, Iterator[Any]]:
         """Begin behind a number of rows of the logical order."""
         dataset = _states.behind(self.dataset, loaded["rows"])
-        run = _Pass(dataset, self.seed, self._epoch, "logical", self._isolated)
+        run = Pass(dataset, self.seed, self._epoch, "logical", self._isolated)
         self._open_cut(run, loaded["rows"], loaded["cut"], self._batch_rows or 1)
         return run.rows, run.values()
 
     def _open_cut(
-        self, run: _Pass, rows: int, cut: dict[str, Any] | None, step: int
+        self, run: Pass, rows: int, cut: dict[str, Any] | None, step: int
     ) -> None:
         run.open(cut_as=None if cut is None else json.dumps(cut))
         assert run.iterator is not None
@@ -415,7 +265,7 @@ class Loader:
         """Tell how the pass goes, as a flat dict; cheap enough for every step."""
         return self._stats(self._pass)
 
-    def _stats(self, run: _Pass | None) -> dict[str, Any]:
+    def _stats(self, run: Pass | None) -> dict[str, Any]:
         if run is None or run.iterator is None:
             return {"epoch": self._epoch, "batches": 0, "rows": 0}
         facts = json.loads(run.iterator.facts())
@@ -521,7 +371,7 @@ def loader(
 
 def head(dataset: Dataset, count: int) -> list[Any]:
     """Give the first rows, or batches, of epoch 0."""
-    run = _Pass(dataset, seed=0, epoch=0, order="logical")
+    run = Pass(dataset, seed=0, epoch=0, order="logical")
     run.open()
     with Progress("reading", count) as progress:
         rows = progress.over(map(run.rows.row, run.values()))
@@ -533,7 +383,7 @@ def head(dataset: Dataset, count: int) -> list[Any]:
 
 def profile(dataset: Dataset, seconds: float) -> str:
     """Run a dataset for a while; say where the time goes and what to do about it."""
-    run = _Pass(dataset, seed=0, epoch=0, order="logical")
+    run = Pass(dataset, seed=0, epoch=0, order="logical")
     run.open()
     begin = time.monotonic()
     with Progress("profiling", seconds) as progress:

@@ -15,7 +15,7 @@ from millrace import _core
 from millrace.errors import Error, PipelineError
 
 if TYPE_CHECKING:
-    from millrace.loader import _Pass
+    from millrace.passes import Pass
 
 # What makes one row of so many that it comes from nowhere in particular.
 _IMPASSABLE = ("reduce",)
@@ -40,7 +40,7 @@ class Origin:
     others: tuple[Origin, ...] = ()
 
 
-def origins_of(run: _Pass, taken: int) -> list[Origin]:
+def origins_of(run: Pass, taken: int) -> list[Origin]:
     """Find the rows of the last of so many taken batches of a pass."""
     if taken <= run.begun:
         raise PipelineError(
