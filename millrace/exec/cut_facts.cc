@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+
 #include "millrace/base/text.h"
 #include "millrace/exec/left_out.h"
 #include "millrace/ir/argument_schema.h"
@@ -106,6 +108,15 @@ std::string OneLaneReason(const std::vector<ir::Pipeline>& nodes, bool counted,
 
 }  // namespace
 
+std::vector<ir::Pipeline> ChainTo(const ir::Pipeline& last) {
+  std::vector<ir::Pipeline> nodes = {last};
+  while (!nodes.back().inputs().empty() && !nodes.back().schema().traits.branches()) {
+    nodes.push_back(nodes.back().inputs()[0]);
+  }
+  std::ranges::reverse(nodes);
+  return nodes;
+}
+
 int LastBatching(const std::vector<ir::Pipeline>& nodes) {
   for (int i = static_cast<int>(nodes.size()) - 1; i >= 0; --i) {
     if (nodes[i].schema().traits.batching) return i;
@@ -160,6 +171,15 @@ lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted,
   }
   facts.one_lane_reason = OneLaneReason(nodes, counted, ignored_behind);
   return facts;
+}
+
+absl::Status CheckOneLane(const std::string& reason, const lanes::LaneList& lanes) {
+  if (reason.empty() || lanes.size() <= 1) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      base::StrCat("the state is of a pass in ", lanes.size(),
+                   " lanes; go on with a loader of the same kind, since this pass can "
+                   "only be one lane: ",
+                   reason));
 }
 
 }  // namespace millrace::exec

@@ -4,12 +4,19 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
+
+#include "absl/status/status.h"
 
 #include "millrace/ir/pipeline.h"
 #include "millrace/lanes/cutting.h"
 
 namespace millrace::exec {
+
+// The operators from the nearest one that rows come from, a source or what makes one
+// stream of several, to the last.
+std::vector<ir::Pipeline> ChainTo(const ir::Pipeline& last);
 
 // What the operators say about their lanes. `counted`: the source knows its rows.
 // `ignored_behind`: rows that are wrong are left out behind all of the nodes.
@@ -28,5 +35,9 @@ int JoinPlace(const std::vector<ir::Pipeline>& nodes, int last_batching);
 
 // Whether as many rows come out as go in.
 bool KeepsCount(const std::vector<ir::Pipeline>& nodes, int place, bool ignored_behind);
+
+// Checks lanes where there may be only one, for a reason that is not empty: a recorded
+// cut may be another pipeline's over the same data, which needed no places.
+absl::Status CheckOneLane(const std::string& reason, const lanes::LaneList& lanes);
 
 }  // namespace millrace::exec

@@ -46,17 +46,6 @@
 namespace millrace::exec {
 namespace {
 
-// The operators from the nearest one that rows come from, a source or what makes one
-// stream of several, to the last.
-std::vector<ir::Pipeline> ChainTo(const ir::Pipeline& last) {
-  std::vector<ir::Pipeline> nodes = {last};
-  while (!nodes.back().inputs().empty() && !nodes.back().schema().traits.branches()) {
-    nodes.push_back(nodes.back().inputs()[0]);
-  }
-  std::ranges::reverse(nodes);
-  return nodes;
-}
-
 // How many repeats the rows of an operator's inputs go through, at most.
 int64_t RepeatsBefore(const ir::Pipeline& node) {
   return std::ranges::count_if(node.Nodes(), [&](const ir::Pipeline& before) {
@@ -79,16 +68,6 @@ base::Sha256 HashOfAll(const std::vector<base::Sha256>& hashes) {
   base::Sha256Hasher hasher;
   for (const base::Sha256& hash : hashes) hasher.Update(base::ToHex(hash));
   return hasher.Finish();
-}
-
-// A recorded cut may be another pipeline's over the same data, which needed no places.
-absl::Status CheckOneLane(const std::string& reason, const lanes::LaneList& lanes) {
-  if (reason.empty() || lanes.size() <= 1) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      base::StrCat("the state is of a pass in ", lanes.size(),
-                   " lanes; go on with a loader of the same kind, since this pass can "
-                   "only be one lane: ",
-                   reason));
 }
 
 // The epoch of what stands before a cache, in every pass.
