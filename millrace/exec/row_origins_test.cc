@@ -60,9 +60,8 @@ class RowOriginsTest : public testing::Test {
   // The bytes where the rows stand that a row was made of.
   std::vector<int64_t> BytesOf(const core::RowId& id) const {
     std::vector<int64_t> bytes;
-    for (const RowPlace& place : origins_.PlacesOf({id})->front()) {
-      bytes.push_back(*place.byte);
-    }
+    const auto places = origins_.PlacesOf({id});
+    for (const ops::RowPlace& place : places->front()) bytes.push_back(*place.byte);
     return bytes;
   }
 
