@@ -62,7 +62,7 @@ TEST(LaneReaderTest, GivesTheRowsOfItsLanes) {
 
 TEST(LaneReaderTest, ReadsNoFurtherThanSomebodyWants) {
   const auto plan = PlanInLanes(
-      "%0 = range(stop=100000) %1 = take_while(%0, predicate={.value < 3})", 1000);
+      "%0 = range(stop=100000) %1 = take_while(%0, predicate={.value < 3})", 100'000);
   EXPECT_THAT(EventsOf({.plan = plan}), ElementsAre("0", "1", "2"));
 }
 
