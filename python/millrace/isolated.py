@@ -266,8 +266,11 @@ class IsolatedIterator:
                     [self._data], _DESCRIPTORS_ROOM, socket.MSG_CMSG_CLOEXEC
                 )
             except TimeoutError:
-                if not told and self._facts:
-                    tell_of_wait(json.loads(self._facts))
+                if not told:
+                    tell_of_wait(
+                        f"the engine's process (pid {self._pid}) is at work on block "
+                        f"{self._taken}"
+                    )
                 told = True
                 continue
             return size, parts

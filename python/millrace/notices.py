@@ -82,14 +82,12 @@ class Waits:
         if self._told or now - self._since < self._limit:
             return
         self._told = True
-        tell_of_wait(json.loads(iterator.facts()))
+        tell_of_wait(waited_for(json.loads(iterator.facts())))
 
 
-def tell_of_wait(facts: dict[str, Any]) -> None:
-    """Log that a batch is long in coming, and what for."""
-    logger.warning(
-        "waiting for a batch for over %.4g s: %s", wait_seconds(), waited_for(facts)
-    )
+def tell_of_wait(what_for: str) -> None:
+    """Log that a batch is long in coming."""
+    logger.warning("waiting for a batch for over %.4g s: %s", wait_seconds(), what_for)
 
 
 def waited_for(facts: dict[str, Any]) -> str:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Any
 
+import numpy as np
 import pytest
 
+import millrace as mr
+from millrace.bench import functions, isolate, jpeg
 from millrace.bench.lines import Line, as_json, medians, table
 
 
@@ -73,3 +77,64 @@ def test_a_workload_that_is_not_known_is_refused() -> None:
     )
     assert done.returncode == 2
     assert "hand_over" in done.stderr
+
+
+def test_the_function_that_is_measured_does_what_the_kernels_do() -> None:
+    image = np.random.default_rng(1).integers(0, 256, (256, 256, 3), dtype=np.uint8)
+    given = functions.augmented(image, 3, 5, True)
+
+    def by_kernels(row: Any) -> dict[str, Any]:
+        crop = mr.image.crop(row["image"], np.array([3, 5, 224, 224]))
+        flipped = mr.image.flip_horizontal(crop, True)
+        mean, deviation = [123.7, 116.3, 103.5], [58.4, 57.1, 57.4]
+        scaled = mr.image.normalize(flipped, mean, deviation, scale=1.0)
+        return {"image": mr.image.to_chw(scaled)}
+
+    rows = mr.from_arrays({"image": image[None]}).map(by_kernels, python=False)
+    np.testing.assert_allclose(next(iter(rows))["image"], given, atol=1e-5)
+
+
+def test_rows_are_augmented_with_their_own_numbers() -> None:
+    images = np.random.default_rng(2).integers(0, 256, (4, 256, 256, 3), dtype=np.uint8)
+    ds = mr.from_arrays({"image": images}).map(functions.augmented_row, python=True)
+    loader = mr.loader(ds, seed=3)
+    first = [row["image"] for row in loader]
+    assert [image.shape for image in first] == [(3, 224, 224)] * 4
+    loader.set_epoch(0)
+    again = [row["image"] for row in loader]
+    np.testing.assert_array_equal(first, again)
+    loader.set_epoch(1)
+    assert not np.array_equal(first, [row["image"] for row in loader])
+
+
+def test_what_torch_would_be_given_are_the_same_rows() -> None:
+    images = np.random.default_rng(2).integers(0, 256, (4, 256, 256, 3), dtype=np.uint8)
+    rows = functions.Rows(np.repeat(images, 32, axis=0), 10)
+    assert len(rows) == 10
+    assert rows[3].shape == (3, 224, 224)
+    assert rows[3].dtype == np.float32
+
+
+def test_jpegs_are_measured_also_without_a_peer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jpeg, "_ROWS", 192)
+    monkeypatch.setattr(jpeg, "_peer", lambda decoder, rows: None)
+    lines = jpeg.lines(1)
+    assert [line.limit_is for line in lines] == [
+        "torch and Pillow",
+        "torch, torchvision's decoder",
+    ]
+    assert all(line.ours > 0 and line.reached is None for line in lines)
+
+
+def test_isolated_batches_are_the_same_batches() -> None:
+    for ds in (isolate.columns(6), isolate.images(2)):
+        here = list(ds.loader(seed=0))
+        with ds.loader(seed=0, isolate=True) as loader:
+            there = list(loader)
+        assert len(here) == len(there)
+        for ours, theirs in zip(here, there, strict=True):
+            assert ours.keys() == theirs.keys()
+            for name, values in ours.items():
+                np.testing.assert_array_equal(values, theirs[name])

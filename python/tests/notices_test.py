@@ -94,6 +94,21 @@ def test_a_long_wait_for_a_function_is_told_once(release: Release) -> None:
     assert "rows in work" in release.messages[0]
 
 
+def test_a_long_wait_for_an_isolated_engine_is_told_once(release: Release) -> None:
+    file = release.file
+
+    def slow(row: Any) -> dict[str, Any]:
+        waiting_for(file)
+        return {"x": row["value"]}
+
+    dataset = mr.range(3).map(slow, python=True, output={"x": "int64"})
+    with dataset.loader(isolate=True) as loader:
+        assert len(list(loader)) == 3
+    assert len(release.messages) == 1
+    assert "the engine's process (pid " in release.messages[0]
+    assert "at work on block 0" in release.messages[0]
+
+
 def test_a_long_wait_for_a_source_is_told(release: Release) -> None:
     file = release.file
 
