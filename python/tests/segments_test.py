@@ -99,19 +99,20 @@ def test_segments_of_the_wrong_size_are_dropped() -> None:
 def test_large_arrays_of_the_engine_stay_where_they_are(sharing: _core.Engine) -> None:
     channel = Channel()
     for number, columns in enumerate(blocks(sharing, LARGE, 12)):
-        (array,) = channel.handed_over(columns)
-        assert array.shape == (1, LARGE)
+        ((array,),) = channel.handed_over(columns)
+        assert array.shape == (LARGE,)
         assert (array == number).all()
-        columns[0][0, 5] = -1  # Both look at the same memory.
-        assert array[0, 5] == -1
-        assert array.ctypes.data != columns[0].ctypes.data
+        ((there,),) = columns
+        there[5] = -1  # Both look at the same memory.
+        assert array[5] == -1
+        assert array.ctypes.data != there.ctypes.data
     assert channel.shared == 12 * 4 * LARGE
     assert channel.copied == 0
 
 
 def test_the_engine_does_not_write_to_what_is_lent(sharing: _core.Engine) -> None:
     channel = Channel()
-    kept = [channel.handed_over(columns)[0] for columns in blocks(sharing, LARGE, 8)]
+    kept = [channel.handed_over(columns)[0][0] for columns in blocks(sharing, LARGE, 8)]
     assert [float(array.mean()) for array in kept] == list(range(8))
 
 
@@ -122,7 +123,7 @@ def test_small_arrays_and_those_of_other_engines_are_copied(
     for engine, floats in ((sharing, 1000), (plain, LARGE)):
         channel = Channel()
         for number, columns in enumerate(blocks(engine, floats, 3)):
-            assert columns[0].base.shared is None
-            assert (channel.handed_over(columns)[0] == number).all()
+            assert columns[0][0].base.shared is None
+            assert (channel.handed_over(columns)[0][0] == number).all()
         assert channel.shared == 0
         assert channel.copied >= 3 * 4 * floats

@@ -59,7 +59,7 @@ TEST(EngineTest, LargeArraysCanBeSharedWhereThatIsAskedFor) {
         {.threads = 1, .memory_bytes = 64 << 20, .shares_memory = shares});
     const std::optional<Rows> rows = engine.Open(large, {})->Next();
     ASSERT_TRUE(rows.has_value());
-    const SharedPlace& shared = std::get<Array>(rows->columns[0]).shared;
+    const SharedPlace& shared = ArrayOf(*rows).shared;
     EXPECT_EQ(shared.descriptor >= 0, shares);
     EXPECT_GE(shared.bytes, shared.offset + 200'000 * int64_t{8});
   }
@@ -119,10 +119,10 @@ TEST(EngineTest, RowsAreFoundAgainWhereSomebodyAsks) {
   const auto iterator = engine.Open(Shuffled(), {.seed = 3, .origins = true});
   for (int batch = 0; batch < 5; ++batch) {
     const Rows rows = *iterator->Next();
-    const auto& values = std::get<Array>(rows.columns[0]);
+    const auto& values = ArrayOf(rows);
     const auto* numbers = static_cast<const int64_t*>(values.data);
     const std::vector<std::vector<Origin>> origins = iterator->Origins(0);
-    ASSERT_EQ(std::ssize(origins), values.shape[1]);
+    ASSERT_EQ(std::ssize(origins), values.shape[0]);
     for (size_t i = 0; i < origins.size(); ++i) {
       ASSERT_EQ(origins[i].size(), 1);
       EXPECT_EQ(origins[i][0].offset, numbers[i]);

@@ -33,9 +33,9 @@ void AfterFork();
 
 // What a function gives for the first row of a pipeline.
 struct Sample {
-  std::string fields;  // As a spec; nothing where there is no row.
+  std::string fields = {};  // As a spec; nothing where there is no row.
   int64_t draws = 0;
-  std::string structure;  // As api::PythonAnswer has it.
+  std::string structure = {};  // As api::PythonAnswer has it.
 };
 
 // Calls a function on the first row of a pipeline, in a process as it will run.
