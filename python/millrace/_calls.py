@@ -48,6 +48,7 @@ class Answerer:
         """Begin without any function; generators may run ahead, in threads, or not."""
         self._stream = _StreamAhead if ahead else _Stream
         self._functions: dict[str, PickledFunction] = {}
+        self._copied: set[str] = set()  # Functions that use their arrays again.
         self._streams: dict[int, _Stream] = {}
 
     def load(self, call: dict[str, Any], content: bytes) -> Answer:
@@ -67,16 +68,30 @@ class Answerer:
     ) -> Answer:
         """Call a function on the rows of a frame, telling the number of each before."""
         _set_worker(call)
-        function = self._functions[call["function"]]
+        name = call["function"]
         memory, offset = frame
-        count, names, columns, ids = _core.read_frame(memory, offset, call["bytes"])
+        rows = _core.read_frame(memory, offset, call["bytes"])
+        try:
+            return self._mapped(call, rows, at)
+        except _UsedAgainError:
+            # What it gave for the rows before is lost, so it is asked for them again.
+            self._copied.add(name)
+            return self._mapped(call, rows, at)
+
+    def _mapped(
+        self, call: dict[str, Any], given: tuple[Any, ...], at: Callable[[int], None]
+    ) -> Answer:
+        count, names, columns, ids = given
+        function = self._functions[call["function"]]
         rows = RowMaker([(name, "", None) for name in names], function.structure)
-        calls = _Calls(function, call)
+        calls = _Calls(function, call, copies=call["function"] in self._copied)
         error = ""
         for number, row in enumerate(rows.rows(count, _read_only(columns))):
             at(number)
             try:
                 calls.run(row, ids[number] if ids else (0, number))
+            except _UsedAgainError:
+                raise
             except Exception as raised:
                 error = _told(raised, function.name)
                 break
@@ -100,14 +115,24 @@ def _set_worker(call: dict[str, Any]) -> None:
     worker.enter(worker.WorkerInfo(number, call["processes"], call["seed"] + number))
 
 
+class _UsedAgainError(Exception):
+    """An array of an earlier row was given for another: it was written over."""
+
+
 class _Results:
-    """Collects the rows that a function gives, by field."""
+    """Collects the rows that a function gives, by field.
+
+    Arrays are copied once, when all rows are there, into the memory that they travel
+    in. A function that writes each row into the same array would change rows that it
+    gave before: that is noticed, unless every array is copied at once.
+    """
 
     def __init__(self, fields: str, *, copies: bool = False) -> None:
         self._wanted = _fields(fields)
         self._copies = copies  # Arrays may be changed before they travel.
         self._results: dict[str, list[Any]] = {name: [] for name in self._wanted}
         self._structure: Structure | None = None  # Of the last row.
+        self._places: set[int] = set()  # In memory, of arrays of the user's.
         self.done = 0
         self.bytes = 0
 
@@ -124,11 +149,25 @@ class _Results:
             self._own(value, _converted(name, value, self._wanted.get(name)))
             for name, value in zip(structure.names, values, strict=True)
         ]
+        self._check_places(converted)
         for name, value in zip(structure.names, converted, strict=True):
             self._results[name].append(value)
             self.bytes += getattr(value, "nbytes", 0) or len(value)
         self._structure = structure
         self.done += 1
+
+    def _check_places(self, values: list[Any]) -> None:
+        """See that no array lies where one of an earlier row does."""
+        if self._copies:
+            return
+        places = {
+            value.__array_interface__["data"][0]
+            for value in values
+            if isinstance(value, np.ndarray) and value.size and value.flags.writeable
+        }
+        if not places.isdisjoint(self._places):
+            raise _UsedAgainError
+        self._places |= places
 
     def _own(self, value: Any, converted: Any) -> Any:
         """Copy an array that the user may still change, where that matters."""
@@ -171,10 +210,12 @@ class _Results:
 class _Calls:
     """Calls a function row by row."""
 
-    def __init__(self, function: PickledFunction, call: dict[str, Any]) -> None:
+    def __init__(
+        self, function: PickledFunction, call: dict[str, Any], *, copies: bool
+    ) -> None:
         self._function = function
         self._call = call
-        self.results = _Results(call["fields"])
+        self.results = _Results(call["fields"], copies=copies)
         self.draws = 0
 
     def run(self, row: Any, identity: tuple[int, int]) -> None:

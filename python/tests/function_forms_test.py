@@ -34,6 +34,9 @@ class Pair(NamedTuple):
 
 Plain = namedtuple("Plain", ["a", "b"])
 
+ROOM = np.zeros(4, np.int64)
+SEVEN = np.full(4, 7)
+
 
 def in_python(function: Any, rows: int = 3) -> mr.Dataset:
     return mr.range(rows).map(function, python=True)
@@ -182,3 +185,33 @@ def test_classes_of_the_main_program(tmp_path: Path) -> None:
         [sys.executable, program], capture_output=True, text=True, timeout=120
     )
     assert told.stdout == "True [0, 1, 2]\n", told.stderr
+
+
+def test_a_function_may_write_every_row_into_the_same_array() -> None:
+    def into_one(row: Any) -> dict[str, Any]:
+        np.multiply(np.arange(4), row["value"], out=ROOM)
+        return {"x": ROOM, "same": ROOM}
+
+    (rows,) = mr.range(100).map(into_one, python=True).batch(100)
+    np.testing.assert_array_equal(rows["x"], np.arange(100)[:, None] * np.arange(4))
+    np.testing.assert_array_equal(rows["same"], rows["x"])
+
+
+def test_random_numbers_are_the_same_for_arrays_that_are_used_again() -> None:
+    def into_one(row: Any, rng: mr.Rng) -> dict[str, Any]:
+        ROOM[:] = rng.integers(0, 1000)
+        return {"x": ROOM}
+
+    def into_new(row: Any, rng: mr.Rng) -> dict[str, Any]:
+        return {"x": np.full(4, rng.integers(0, 1000))}
+
+    (once,), (again,) = (
+        mr.range(50).map(f, python=True, seed=4).batch(50) for f in (into_one, into_new)
+    )
+    np.testing.assert_array_equal(once["x"], again["x"])
+    assert len(np.unique(once["x"])) > 10
+
+
+def test_a_constant_may_be_given_for_every_row() -> None:
+    (rows,) = mr.range(20).map(lambda row: {"x": SEVEN}, python=True).batch(20)
+    np.testing.assert_array_equal(rows["x"], np.full((20, 4), 7))
