@@ -1,15 +1,17 @@
 """What it costs to hand over a batch that is ready, by framework and columns.
 
-The time is that of the consumer's thread (its CPU time, so that waiting for the engine
-does not count), per batch, the best of some passes. It stands beside the same blocks
-taken in C++ and handed to nobody. JAX and TensorFlow take several µs for each array
-themselves: what their own call takes for the same arrays is theirs.
+The time is that of the consumer's thread per batch (its CPU time, the median of a pass,
+the best of some passes), with a pause before each, so that it is ready. It stands
+beside the same blocks taken in C++ and handed to nobody. JAX and TensorFlow take
+several µs for each array themselves: what their own call takes for the same arrays is
+theirs.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import statistics
 import time
 from collections.abc import Callable
 from functools import partial
@@ -23,6 +25,7 @@ from millrace.engine import engine
 _COLUMNS = (1, 2, 4, 8)
 _ROWS = 64
 _BATCHES = 3000
+_PAUSE = 50e-6
 _FRAMEWORKS = ("numpy", "torch", "tensorflow", "jax")
 # The bar: so much over C++ for a batch, and so much for each of its columns.
 _BATCH_US = 5.0
@@ -68,7 +71,7 @@ def _own(framework: str, ds: Dataset) -> float:
     arrays = list(next(iter(ds)).values())
     if framework == "jax":
         jax: Any = importlib.import_module("jax")
-        return _mean(lambda: jax.device_put(arrays))
+        return _again(lambda: jax.device_put(arrays))
     if framework == "tensorflow":
         dlpack: Any = importlib.import_module("tensorflow").experimental.dlpack
 
@@ -76,15 +79,8 @@ def _own(framework: str, ds: Dataset) -> float:
             for array in arrays:
                 dlpack.from_dlpack(array.__dlpack__())
 
-        return _mean(wrap)
+        return _again(wrap)
     return 0.0
-
-
-def _mean(call: Callable[[], object]) -> float:
-    start = time.thread_time_ns()
-    for _ in range(_BATCHES):
-        call()
-    return (time.thread_time_ns() - start) / 1e3 / _BATCHES
 
 
 def _dataset(columns: int) -> Dataset:
@@ -99,10 +95,7 @@ def _dataset(columns: int) -> Dataset:
 
 def _cpp(ds: Dataset) -> float:
     iterator = _opened(ds)
-    iterator.drain(1)
-    start = time.thread_time_ns()
-    count = iterator.drain(_BATCHES)
-    return (time.thread_time_ns() - start) / 1e3 / count
+    return _ready(lambda: iterator.drain(1))
 
 
 def _opened(ds: Dataset) -> _core.Iterator:
@@ -111,12 +104,30 @@ def _opened(ds: Dataset) -> _core.Iterator:
 
 def _python(ds: Dataset, framework: str) -> float:
     iterator = iter(ds.to(framework))
-    next(iterator)  # What a pass costs once is not what is measured.
-    start = time.thread_time_ns()
-    count = 0
-    for _ in iterator:
-        count += 1
-    return (time.thread_time_ns() - start) / 1e3 / count
+    return _ready(lambda: next(iterator, None))
+
+
+def _ready(take: Callable[[], object]) -> float:
+    """Take all batches, each when it is ready; give the median of their times in µs."""
+    times: list[float] = []
+    while True:
+        start = _after_pause()
+        if not take():
+            return statistics.median(times)
+        times.append((time.thread_time_ns() - start) / 1e3)
+
+
+def _again(call: Callable[[], object]) -> float:
+    """Call something as often as batches are taken, and as they are."""
+    left = iter(range(1, _BATCHES))
+    return _ready(lambda: (call(), next(left, 0))[1])
+
+
+def _after_pause() -> int:
+    end = time.perf_counter() + _PAUSE
+    while time.perf_counter() < end:
+        pass
+    return time.thread_time_ns()
 
 
 def _best(repeats: int, measure: Callable[[], float]) -> float:
