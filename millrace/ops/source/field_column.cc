@@ -110,28 +110,6 @@ core::Buffer GrowingBytes::Take() {
   return taken;
 }
 
-FieldColumn::FieldColumn(const core::FieldSpec& spec, int64_t rows, core::Pool& pool)
-    : spec_(spec),
-      is_text_(core::IsVariable(spec.dtype)),
-      is_integer_(core::IsInteger(spec.dtype)),
-      value_bytes_(core::SizeOf(spec.dtype)),
-      rows_expected_(rows),
-      pool_(pool),
-      values_(pool),
-      text_ends_(pool) {
-  CHECK(spec.shape.ranked());
-  for (const int64_t size : spec.shape.sizes()) {
-    axes_.push_back({.size = size, .ends = GrowingBytes(pool)});
-  }
-  if (axes_.empty() && !is_text_) values_.Expect(rows * value_bytes_);
-  if (axes_.empty()) text_ends_.Expect((rows + 1) * 8);
-  if (is_text_) return;
-  append_number_ = core::VisitDType(
-      spec.dtype, []<typename T>() -> absl::Status (FieldColumn::*)(std::string_view) {
-        return &FieldColumn::AppendNumber<T>;
-      });
-}
-
 template <typename T>
 absl::Status FieldColumn::Append(T value) {
   const absl::StatusOr<std::byte*> room = values_.RoomFor(sizeof(T));
@@ -158,6 +136,28 @@ absl::Status FieldColumn::AppendNumber(std::string_view text) {
   }
   return absl::DataLossError(base::StrCat(
       Shown(text), " is out of the range of its type, ", core::Name(spec_.dtype)));
+}
+
+FieldColumn::FieldColumn(const core::FieldSpec& spec, int64_t rows, core::Pool& pool)
+    : spec_(spec),
+      is_text_(core::IsVariable(spec.dtype)),
+      is_integer_(core::IsInteger(spec.dtype)),
+      value_bytes_(core::SizeOf(spec.dtype)),
+      rows_expected_(rows),
+      pool_(pool),
+      values_(pool),
+      text_ends_(pool) {
+  CHECK(spec.shape.ranked());
+  for (const int64_t size : spec.shape.sizes()) {
+    axes_.push_back({.size = size, .ends = GrowingBytes(pool)});
+  }
+  if (axes_.empty() && !is_text_) values_.Expect(rows * value_bytes_);
+  if (axes_.empty()) text_ends_.Expect((rows + 1) * 8);
+  if (is_text_) return;
+  append_number_ = core::VisitDType(
+      spec.dtype, []<typename T>() -> absl::Status (FieldColumn::*)(std::string_view) {
+        return &FieldColumn::AppendNumber<T>;
+      });
 }
 
 absl::Status FieldColumn::PutBool(bool value) {
