@@ -136,6 +136,7 @@ std::vector<RowId> Block::IdsIn(int64_t row) const {
   Column column = ids_->Slice(row, 1);
   while (column.levels().size() > 1) column = column.Unstack();
   std::vector<RowId> ids;
+  ids.reserve(column.rows());
   for (int64_t i = 0; i < column.rows(); ++i) ids.push_back(IdOf(column, i));
   return ids;
 }

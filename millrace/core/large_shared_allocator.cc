@@ -21,7 +21,7 @@ class LargeSharedAllocator final : public Allocator {
     // Others than whole pages would come back larger than asked for.
     const bool whole = size % shared_->granularity() == 0;
     if (size < options_.bytes_least || !whole) return heap_->Allocate(size);
-    const absl::StatusOr<Region> region = shared_->Allocate(size);
+    absl::StatusOr<Region> region = shared_->Allocate(size);
     if (!region.ok()) return heap_->Allocate(size);
     if (region->descriptor < options_.descriptors_max) return region;
     shared_->Free(*region);

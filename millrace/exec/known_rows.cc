@@ -106,7 +106,7 @@ absl::StatusOr<KnownRows> RowsOf(const ir::Pipeline& pipeline,
   const std::vector<ir::Pipeline> nodes = pipeline.Nodes();
   // As if every source told: where that is not enough, none is asked.
   constexpr int64_t kSome = 1000;
-  const KnownRows at_best = TRY(Follow(nodes, [](const auto&, const auto&) {
+  KnownRows at_best = TRY(Follow(nodes, [](const auto&, const auto&) {
     return KnownRows{.rows = ir::Cardinality::Known(kSome)};
   }));
   if (IsUnknown(at_best)) return at_best;

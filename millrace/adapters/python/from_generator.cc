@@ -123,8 +123,8 @@ class GeneratorReader final : public ops::Reader {
 
 class FromGenerator final : public ops::Source {
  public:
-  FromGenerator(const FromGeneratorArgs& args, const ops::SourceContext& context)
-      : args_(args), context_(context) {}
+  FromGenerator(FromGeneratorArgs args, const ops::SourceContext& context)
+      : args_(std::move(args)), context_(context) {}
 
   absl::StatusOr<lanes::Manifest> List() override {
     return lanes::Manifest{{{.name = base::StrCat("generator ", args_.name),

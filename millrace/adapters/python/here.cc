@@ -20,6 +20,7 @@
 #include "millrace/core/block.h"
 #include "millrace/core/buffer.h"
 #include "millrace/core/pool.h"
+#include "millrace/core/tensor.h"
 #include "millrace/frames/frame.h"
 
 namespace millrace::python {
