@@ -174,6 +174,7 @@ class IsolatedIterator:
         self._error: bytes | None = None
         self._taken = 0
         self._told = 0
+        self._told_of = -1  # The block whose coming took long.
         self._size = 0  # Of the block that was taken last.
         self._bytes = 0
         self._state = ""
@@ -258,20 +259,19 @@ class IsolatedIterator:
                 os.close(descriptor)
 
     def _read(self) -> tuple[int, list[Any]]:
-        """Read a message; say what is waited for where that takes long."""
-        told = False
+        """Read a message; say, once for each block, where that takes long."""
         while True:
             try:
                 size, parts, _, _ = self._channel.recvmsg_into(
                     [self._data], _DESCRIPTORS_ROOM, socket.MSG_CMSG_CLOEXEC
                 )
             except TimeoutError:
-                if not told:
+                if self._told_of != self._taken:
                     tell_of_wait(
                         f"the engine's process (pid {self._pid}) is at work on block "
                         f"{self._taken}"
                     )
-                told = True
+                self._told_of = self._taken
                 continue
             return size, parts
 
