@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -89,6 +90,14 @@ absl::Status Frame::ForEachPiece(
     if (padding > 0) TRY(take({kZeros, static_cast<size_t>(padding)}));
   }
   return absl::OkStatus();
+}
+
+void Frame::CopyTo(std::byte* to) const {
+  (void)ForEachPiece([&](std::string_view piece) {
+    std::memcpy(to, piece.data(), piece.size());
+    to += piece.size();
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace millrace::frames

@@ -15,6 +15,7 @@
 //   const core::Block block = TRY(Decode(all_bytes));
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -48,6 +49,9 @@ class Frame {
   // Gives all bytes, in order. Stops at the first error.
   absl::Status ForEachPiece(
       absl::FunctionRef<absl::Status(std::string_view)> take) const;
+
+  // Requires: room for all bytes.
+  void CopyTo(std::byte* to) const;
 
  private:
   std::string head_;

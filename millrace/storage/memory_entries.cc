@@ -5,7 +5,6 @@
 #include <cstring>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -106,12 +105,7 @@ class MemoryEntries::Writer final : public EntryWriter {
     }
     entry_->bytes += frame.bytes();
     core::Buffer copy = TRY(core::HeapPool().Allocate(frame.bytes()));
-    std::byte* to = copy.mutable_data();
-    TRY(frame.ForEachPiece([&](std::string_view piece) {
-      std::memcpy(to, piece.data(), piece.size());
-      to += piece.size();
-      return absl::OkStatus();
-    }));
+    frame.CopyTo(copy.mutable_data());
     entry_->sizes.push_back({.bytes = frame.bytes(), .rows = frame.rows()});
     entry_->frames.push_back(std::move(copy));
     return absl::OkStatus();

@@ -1,7 +1,5 @@
 #include "millrace/adapters/python/here.h"
 
-#include <cstddef>
-#include <cstring>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -32,12 +30,7 @@ absl::StatusOr<core::Buffer> Encoded(const core::Block& rows) {
   const frames::Frame frame =
       TRY(frames::Encode(rows, core::HeapPool(), frames::Summed::kHead));
   core::Buffer bytes = TRY(core::HeapPool().Allocate(frame.bytes()));
-  std::byte* to = bytes.mutable_data();
-  TRY(frame.ForEachPiece([&](std::string_view piece) {
-    std::memcpy(to, piece.data(), piece.size());
-    to += piece.size();
-    return absl::OkStatus();
-  }));
+  frame.CopyTo(bytes.mutable_data());
   return bytes;
 }
 

@@ -2,12 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -151,12 +149,7 @@ ResultFrame::~ResultFrame() = default;
 int64_t ResultFrame::bytes() const { return inner_->frame.bytes(); }
 
 void ResultFrame::CopyTo(void* data) const {
-  auto* to = static_cast<std::byte*>(data);
-  Check(inner_->frame.ForEachPiece([&](std::string_view piece) {
-    std::memcpy(to, piece.data(), piece.size());
-    to += piece.size();
-    return absl::OkStatus();
-  }));
+  inner_->frame.CopyTo(static_cast<std::byte*>(data));
 }
 
 std::string ResultFrame::Fields() const { return FieldsOf(inner_->block); }

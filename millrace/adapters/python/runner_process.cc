@@ -224,13 +224,9 @@ absl::Status RunnerProcess::WriteRows(const core::Block& rows, core::Pool& pool,
                                       api::PythonCall& call) {
   const frames::Frame frame = TRY(frames::Encode(rows, pool, frames::Summed::kHead));
   TRY(MakeRoom(frame.bytes()));
-  std::byte* to = input_->data() + api::kPythonHeadBytes;
   call.bytes = frame.bytes();
-  return frame.ForEachPiece([&](std::string_view piece) {
-    std::memcpy(to, piece.data(), piece.size());
-    to += piece.size();
-    return absl::OkStatus();
-  });
+  frame.CopyTo(input_->data() + api::kPythonHeadBytes);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<FunctionResult> RunnerProcess::Call(const FunctionCall& call,
