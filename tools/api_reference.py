@@ -333,6 +333,7 @@ def loaders_page() -> Page:
         *class_entries("DistributedLoader", _DISTRIBUTED, made=False),
         *class_entries("FrameworkLoader", _FRAMEWORK, made=False),
         *class_entries("TorchIterable", _ITERABLE, made=False),
+        *class_entries("Origin", ("millrace", "Origin")),
     ]
     about = doc_text(module("millrace.loader").doc)
     return Page("loaders.md", "Loaders", about, tuple(entries))
@@ -373,6 +374,8 @@ def pages() -> list[Page]:
         function_entry("millrace", "configure"),
         function_entry("millrace", "budget"),
         *class_entries("Budget", ("millrace", "Budget")),
+        function_entry("millrace", "get_worker_info"),
+        *class_entries("WorkerInfo", ("millrace", "WorkerInfo")),
     ]
     errors = [
         entry
@@ -391,7 +394,7 @@ def pages() -> list[Page]:
         module_page("jax.md", "millrace.jax", "millrace.jax", jax),
         *map(kernel_page, kernel_modules()),
         module_page("rng.md", "Random numbers", "millrace.rng", random),
-        module_page("engine.md", "Budgets", "millrace.engine", machine),
+        module_page("engine.md", "The engine", "millrace.engine", machine),
         module_page("errors.md", "Errors", "millrace.errors", errors),
     ]
 
