@@ -1,0 +1,86 @@
+// Fixed order, one position after another, where the rows of lanes need not be known
+// beforehand: turns go round the tracks, and each position is decided as soon as what
+// is known of the lanes decides it. Where all rows are known it gives what TrackOrder
+// (tracks.h) finds by arithmetic; that is its definition, and its test.
+//
+//   Turns turns(rest, batching);
+//   Turns::Step step = turns.Next(known);   // A batch, not known yet, or the end.
+//
+// O(1) a position. A plain value: a copy goes on from where it was made.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "millrace/lanes/known_lanes.h"
+#include "millrace/lanes/order.h"
+#include "millrace/lanes/rest.h"
+
+namespace millrace::lanes {
+
+class Turns {
+ public:
+  enum class Kind : uint8_t { kBatch, kUnknown, kEnd };
+
+  struct Step {
+    Kind kind = Kind::kEnd;
+    std::vector<LaneRange> rows = {};  // Of the batch, in order.
+    int64_t lane = -1;                 // What is not known yet: how many rows it has.
+  };
+
+  // Ranges that end at kRowsMax are of lanes whose rows are not known. An endless pass
+  // is dealt more lanes as they are needed: kUnknown without a lane asks for them.
+  // Requires: at least one track; batching.rows >= 1.
+  Turns(const Rest& rest, const Batching& batching, bool endless = false);
+
+  // Decides the next position, if what is known suffices, and goes on behind it.
+  Step Next(const KnownLanes& known);
+
+  // Counts the positions that were decided.
+  int64_t position() const { return position_; }
+
+  // Deals one more lane, after all that were dealt: of a pass without end.
+  void DealMore(const LaneRange& lane);
+
+  // What is left behind the positions that were decided.
+  Rest rest() const;
+
+  // The lanes that the next positions come from: what is carried, the current lane of
+  // each track, then `more` lanes behind it. Those needed sooner come first; each from
+  // the first row that is still to come.
+  std::vector<LaneRange> Ahead(int64_t more) const;
+
+ private:
+  struct TrackPlace {
+    std::deque<LaneRange> carry;   // Tails, oldest first.
+    std::vector<LaneRange> lanes;  // Of the track, from the start on.
+    int64_t lane = 0;              // The current one's place in them.
+    int64_t row = 0;               // Its next.
+  };
+
+  // What a visit to a track will find.
+  struct Found {
+    Kind kind = Kind::kEnd;
+    int64_t lane = -1;     // kUnknown: of this.
+    int64_t passed = 0;    // Lanes whose tails the visit joins to the carry.
+    bool carried = false;  // kBatch: it is in the carry then.
+  };
+
+  Found Look(const TrackPlace& track, const KnownLanes& known) const;
+  void JoinTails(TrackPlace& track, int64_t lanes, const KnownLanes& known);
+  std::vector<LaneRange> TakeBatch(TrackPlace& track, bool carried);
+  Step Leftover();
+
+  Deal deal_;
+  int64_t batch_rows_;
+  bool drop_remainder_;
+  bool endless_;
+  std::vector<TrackPlace> tracks_;
+  int64_t turn_;
+  int64_t dealt_;  // Lanes, in all.
+  int64_t position_ = 0;
+  bool rounds_over_ = false;  // No track has more; what is carried is joined.
+};
+
+}  // namespace millrace::lanes
