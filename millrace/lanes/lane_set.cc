@@ -42,10 +42,12 @@ void LaneSet::Add(int64_t begin, int64_t end) {
   spans_.insert(spans_.erase(first, last), joined);
 }
 
-bool LaneSet::Contains(int64_t lane) const {
+bool LaneSet::Contains(int64_t lane) const { return FirstMissing(lane) > lane; }
+
+int64_t LaneSet::FirstMissing(int64_t lane) const {
   const auto span = std::ranges::partition_point(
       spans_, [&](const LaneSpan& s) { return s.end <= lane; });
-  return span != spans_.end() && span->begin <= lane;
+  return span != spans_.end() && span->begin <= lane ? span->end : lane;
 }
 
 int64_t LaneSet::size() const {

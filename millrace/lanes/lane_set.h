@@ -1,6 +1,6 @@
-// A set of lane numbers as ranges. Finished lanes of a pass are nearly all the lanes
-// up to some number, so a set of a million of them is a handful of ranges, in a state
-// and in its text. Two equal sets have equal ranges. A plain value.
+// A set of lane numbers (or of row numbers) as ranges. Finished lanes of a pass are
+// nearly all the lanes up to some number, so a set of a million of them is a handful of
+// ranges, in a state and in its text. Two equal sets have equal ranges. A plain value.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,9 @@ class LaneSet {
   void Add(int64_t begin, int64_t end);
 
   bool Contains(int64_t lane) const;
+
+  // Finds the first from this one on that it does not have.
+  int64_t FirstMissing(int64_t lane) const;
 
   // Counts the lanes.
   int64_t size() const;

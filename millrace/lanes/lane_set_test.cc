@@ -45,6 +45,19 @@ TEST(LaneSetTest, JoinsWhatTouches) {
   EXPECT_EQ(set.spans(), (std::vector<LaneSpan>{{0, 6}}));
 }
 
+TEST(LaneSetTest, FindsTheFirstThatIsMissing) {
+  LaneSet set;
+  EXPECT_EQ(set.FirstMissing(3), 3);
+  set.Add(3, 6);
+  set.Add(7, 9);
+  EXPECT_EQ(set.FirstMissing(2), 2);
+  EXPECT_EQ(set.FirstMissing(3), 6);
+  EXPECT_EQ(set.FirstMissing(5), 6);
+  EXPECT_EQ(set.FirstMissing(6), 6);
+  EXPECT_EQ(set.FirstMissing(8), 9);
+  EXPECT_EQ(set.FirstMissing(9), 9);
+}
+
 TEST(LaneSetTest, JoinsWhatOverlaps) {
   LaneSet set;
   set.Add(0, 5);

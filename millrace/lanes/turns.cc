@@ -162,20 +162,27 @@ Rest Turns::rest() const {
   return rest;
 }
 
-std::vector<LaneRange> Turns::Ahead(int64_t more) const {
+std::vector<LaneRange> Turns::Ahead(int64_t more, const KnownLanes& known) const {
   std::vector<LaneRange> ahead;
+  std::vector<int64_t> ends;  // Of what was listed of each track.
   const int64_t tracks = std::ssize(tracks_);
+  const auto list = [&](const TrackPlace& track, int64_t begin, int64_t end) {
+    for (int64_t place = begin; place < end; ++place) {
+      ahead.push_back(track.lanes[place]);
+      if (place == track.lane) ahead.back().begin = track.row;
+    }
+    return end;
+  };
   for (int64_t i = 0; i < tracks; ++i) {
     const TrackPlace& track = tracks_[(turn_ + i) % tracks];
     for (const LaneRange& piece : track.carry) ahead.push_back(piece);
+    const int64_t end = track.lane + Look(track, known).passed + 1;
+    ends.push_back(list(track, track.lane, std::min(end, std::ssize(track.lanes))));
   }
-  for (int64_t behind = 0; behind <= more; ++behind) {
+  for (int64_t behind = 0; behind < more; ++behind) {
     for (int64_t i = 0; i < tracks; ++i) {
       const TrackPlace& track = tracks_[(turn_ + i) % tracks];
-      const int64_t place = track.lane + behind;
-      if (place >= std::ssize(track.lanes)) continue;
-      ahead.push_back(track.lanes[place]);
-      if (behind == 0) ahead.back().begin = track.row;
+      ends[i] = list(track, ends[i], std::min(ends[i] + 1, std::ssize(track.lanes)));
     }
   }
   return ahead;

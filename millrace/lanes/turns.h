@@ -46,10 +46,10 @@ class Turns {
   // What is left behind the positions that were decided.
   Rest rest() const;
 
-  // The lanes that the next positions come from: what is carried, the current lane of
-  // each track, then `more` lanes behind it. Those needed sooner come first; each from
-  // the first row that is still to come.
-  std::vector<LaneRange> Ahead(int64_t more) const;
+  // The lanes that the next positions come from: of each track what is carried, lanes
+  // that are known to give no batch of their own, and the one behind them; then `more`
+  // of each. Those needed sooner come first; each from its first row still to come.
+  std::vector<LaneRange> Ahead(int64_t more, const KnownLanes& known) const;
 
  private:
   struct TrackPlace {

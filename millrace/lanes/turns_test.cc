@@ -126,10 +126,22 @@ TEST(TurnsTest, DealsMoreToAPassWithoutEnd) {
 
 TEST(TurnsTest, ListsTheLanesThatAreNeededNext) {
   Turns turns(DealAll({5, 5, 5, 5, 5}, 2), {.rows = 2});
-  EXPECT_THAT(turns.Ahead(0), ElementsAre(LaneRange{0, 0, 5}, LaneRange{1, 0, 5}));
+  EXPECT_THAT(turns.Ahead(0, {}), ElementsAre(LaneRange{0, 0, 5}, LaneRange{1, 0, 5}));
   turns.Next({});
-  EXPECT_THAT(turns.Ahead(1), ElementsAre(LaneRange{1, 0, 5}, LaneRange{0, 2, 5},
-                                          LaneRange{3, 0, 5}, LaneRange{2, 0, 5}));
+  EXPECT_THAT(turns.Ahead(1, {}), ElementsAre(LaneRange{1, 0, 5}, LaneRange{0, 2, 5},
+                                              LaneRange{3, 0, 5}, LaneRange{2, 0, 5}));
+}
+
+TEST(TurnsTest, LooksBehindLanesThatGiveNoBatch) {
+  Turns turns(WithoutEnds(DealAll({5, 1, 1, 9}, 1)), {.rows = 4});
+  KnownLanes known;
+  EXPECT_EQ(turns.Ahead(0, known).size(), 1);
+  ASSERT_THAT(known.Learn(0, {3, true}), IsOk());
+  EXPECT_THAT(turns.Ahead(0, known),
+              ElementsAre(LaneRange{0, 0, kRowsMax}, LaneRange{1, 0, kRowsMax}));
+  ASSERT_THAT(known.Learn(1, {0, true}), IsOk());
+  EXPECT_EQ(turns.Ahead(0, known).size(), 3);
+  EXPECT_EQ(turns.Ahead(1, known).size(), 4);
 }
 
 }  // namespace

@@ -1,0 +1,418 @@
+#include "millrace/delivery/fixed_reader.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "millrace/api/stream.h"
+#include "millrace/base/check.h"
+#include "millrace/base/status.h"
+#include "millrace/base/text.h"
+#include "millrace/delivery/lane_server.h"
+#include "millrace/lanes/known_lanes.h"
+#include "millrace/lanes/order.h"
+#include "millrace/lanes/rest.h"
+#include "millrace/lanes/turns.h"
+
+namespace millrace::delivery {
+namespace {
+
+using lanes::LaneRange;
+using lanes::Turns;
+
+// Positions that are decided before they are taken, at most; and batches that are asked
+// of one lane.
+constexpr int64_t kAheadMax = 1024;
+constexpr int64_t kAheadOfLaneMax = 64;
+
+int64_t RowsIn(const std::vector<LaneRange>& ranges) {
+  int64_t rows = 0;
+  for (const LaneRange& range : ranges) rows += range.rows();
+  return rows;
+}
+
+}  // namespace
+
+FixedReader::FixedReader(const FixedReaderOptions& options, const lanes::Rest& rest,
+                         const lanes::Rest& whole)
+    : options_(options),
+      ahead_(rest, options.batching, options.endless),
+      taken_(ahead_),
+      whole_(whole) {
+  CHECK(options.consumer >= 0 && options.consumer < options.consumers);
+  const bool pads = options.remainder == Remainder::kPad && !whole.tracks.empty();
+  if (pads) fill_.emplace(whole, options.batching);
+  Advance();
+}
+
+// --- Deciding ---
+
+void FixedReader::Advance() {
+  while (DecideOne()) AskPositions();
+  AskPositions();
+  if (alone()) AskAlone();
+  if (ready() == Ready::kEnd) ForgetAll();
+}
+
+// Decides a position, if it is time for one and enough is known.
+bool FixedReader::DecideOne() {
+  const bool enough = !positions_.empty() && positions_.front().round < rounds_ &&
+                      (!positions_.back().asked || std::ssize(positions_) >= kAheadMax);
+  if (fill_left_ > 0) return FillOne();
+  if (ended_ || enough) return false;
+  const int64_t number = ahead_.position();
+  Turns::Step step = ahead_.Next(known_);
+  wants_lanes_ = step.kind == Turns::Kind::kUnknown && step.lane < 0;
+  unknown_lane_ = step.lane;
+  if (step.kind == Turns::Kind::kUnknown) return false;
+  if (step.kind == Turns::Kind::kEnd) {
+    EndRounds();
+    return fill_left_ > 0;
+  }
+  const int64_t round = number / round_positions();
+  if (options_.global_batch ||
+      lanes::Owner(number, options_.consumers) == options_.consumer) {
+    positions_.push_back(PositionOf(std::move(step.rows), round));
+  }
+  rounds_ = ahead_.position() / round_positions();
+  return true;
+}
+
+FixedReader::Position FixedReader::PositionOf(std::vector<LaneRange> rows,
+                                              int64_t round) const {
+  const int64_t all = RowsIn(rows);
+  Position position;
+  position.batch = rows.front().begin;
+  position.slice_end = all;
+  position.round = round;
+  if (options_.global_batch) {
+    position.slice_begin = options_.consumer * all / options_.consumers;
+    position.slice_end = (options_.consumer + 1) * all / options_.consumers;
+    // Of a batch that is one piece only the slice is needed.
+    if (rows.size() == 1) {
+      LaneRange& range = rows.front();
+      range.end = range.begin + position.slice_end;
+      range.begin += position.slice_begin;
+      position.slice_end -= std::exchange(position.slice_begin, 0);
+    }
+  }
+  position.rows = std::move(rows);
+  return position;
+}
+
+// The last round, where it is not full, is left out, given as it is, or filled with
+// what the pass began with.
+void FixedReader::EndRounds() {
+  ended_ = true;
+  const int64_t filled = ahead_.position() % round_positions();
+  if (filled == 0) return;
+  const int64_t last = ahead_.position() / round_positions();
+  const bool mine = !positions_.empty() && positions_.back().round == last;
+  if (options_.remainder == Remainder::kDrop) {
+    if (mine) positions_.pop_back();
+    return;
+  }
+  rounds_ = last + 1;
+  if (mine || options_.remainder == Remainder::kKeep) return;
+  fill_left_ = options_.consumer - filled + 1;
+}
+
+// Goes through the pass from its start, as often as it takes, to what this consumer's
+// place in the last round is filled with.
+bool FixedReader::FillOne() {
+  CHECK(fill_.has_value());
+  Turns::Step step = fill_->Next(known_);
+  if (step.kind == Turns::Kind::kEnd) {
+    fill_.emplace(whole_, options_.batching);
+    return true;
+  }
+  unknown_lane_ = step.lane;
+  if (step.kind == Turns::Kind::kUnknown) return false;
+  if (--fill_left_ > 0) return true;
+  positions_.push_back(PositionOf(std::move(step.rows), rounds_ - 1));
+  positions_.back().valid = false;
+  return true;
+}
+
+// --- Asking ---
+
+int64_t FixedReader::BatchBytes() const {
+  if (seen_batches_ == 0) return options_.batch_bytes;
+  return std::max<int64_t>(1, seen_bytes_ / seen_batches_);
+}
+
+bool FixedReader::HasRoom() const {
+  return held_bytes_ + (asked_batches_ + 1) * BatchBytes() <= options_.credit_bytes;
+}
+
+// In the order of positions; the next one always.
+void FixedReader::AskPositions() {
+  for (Position& position : positions_) {
+    if (position.asked) continue;
+    if (&position != &positions_.front() && !HasRoom()) return;
+    position.asked = true;
+    const bool whole = position.rows.size() == 1;
+    for (const LaneRange& range : position.rows) {
+      Lane& lane = lanes_[range.lane];
+      // Who reads alone may have asked before this was decided.
+      const int64_t begin = std::max(range.begin, lane.asked_to);
+      if (begin >= range.end) continue;
+      const bool rest = begin > range.begin || !whole;
+      AddAsk(range.lane, {begin, range.end, rest ? begin : position.batch});
+      if (alone()) lane.asked_to = range.end;
+    }
+  }
+}
+
+// Who reads alone needs all of every lane, so it asks before it knows what there is,
+// and learns that from what comes.
+void FixedReader::AskAlone() {
+  if (!positions_.empty() && !positions_.back().asked) return;
+  const int64_t rows = options_.batching.rows;
+  const std::vector<LaneRange> current = ahead_.Ahead(0, known_);
+  const auto ask = [&](const LaneRange& range, int64_t batches, bool always) {
+    Lane& lane = lanes_[range.lane];
+    lane.asked_to = std::max(lane.asked_to, range.begin);
+    if (lane.asked_to >= range.begin + batches * rows) return;
+    if (known_.Get(range.lane).ended || !(always || HasRoom())) return;
+    AddAsk(range.lane, {lane.asked_to, lane.asked_to + rows, lane.asked_to});
+    lane.asked_to += rows;
+  };
+  for (const LaneRange& range : current) {
+    if (range.lane == unknown_lane_) ask(range, 1, /*always=*/true);
+  }
+  for (int64_t batches = 1; batches <= kAheadOfLaneMax && HasRoom(); ++batches) {
+    for (const LaneRange& range : current) ask(range, batches, /*always=*/false);
+  }
+}
+
+void FixedReader::AddAsk(int64_t number, const Ask& ask) {
+  Lane& lane = lanes_[number];
+  lane.asks.push_back(ask);
+  ++asked_batches_;
+  if (!lane.worker) return;
+  const api::Want want{At(number), ask.begin, ask.end, ask.batch};
+  actions_.emplace_back(SendWants{*lane.worker, {{}, {}, {want}}});
+}
+
+// Asks for all that did not come yet.
+void FixedReader::Send(int64_t number, const Lane& lane) {
+  if (!lane.worker || lane.asks.empty()) return;
+  api::ReaderMessage message;
+  for (const Ask& ask : lane.asks) {
+    message.wants.push_back({At(number), ask.begin, ask.end, ask.batch});
+  }
+  actions_.emplace_back(SendWants{*lane.worker, std::move(message)});
+}
+
+// --- What the dispatcher and workers say ---
+
+void FixedReader::OnPlaced(int64_t number, std::optional<WorkerId> worker) {
+  Lane& lane = lanes_[number];
+  if (lane.worker == worker) return;
+  if (lane.worker && !lane.asks.empty()) {
+    actions_.emplace_back(SendWants{*lane.worker, {{}, {At(number)}, {}}});
+  }
+  lane.worker = worker;
+  Send(number, lane);
+}
+
+absl::Status FixedReader::OnKnown(int64_t lane, const lanes::KnownLane& known) {
+  if (options_.counted) return absl::OkStatus();
+  TRY(known_.Learn(lane, known));
+  Advance();
+  return absl::OkStatus();
+}
+
+absl::Status FixedReader::OnBatch(const api::BatchHead& head, Token token) {
+  const auto found = lanes_.find(head.at.lane);
+  const auto drop = [&] {
+    actions_.emplace_back(Drop{token});
+    return absl::OkStatus();
+  };
+  if (head.at.pass != options_.pass || found == lanes_.end()) return drop();
+  Lane& lane = found->second;
+  const auto ask = std::ranges::find_if(lane.asks, [&](const Ask& candidate) {
+    return candidate.begin == head.begin && head.end <= candidate.end;
+  });
+  if (ask == lane.asks.end() || head.end <= head.begin) return drop();
+  const bool follows = lane.digest_row == head.begin && !head.digest_before.empty();
+  if (follows && lane.digest != head.digest_before) {
+    return absl::DataLossError(base::StrCat(
+        "lane ", head.at.lane, " came out differently up to row ", head.begin,
+        ": a function is not deterministic, or a file has changed"));
+  }
+  if (!head.digest.empty()) {
+    lane.digest_row = head.end;
+    lane.digest = head.digest;
+  }
+  ask->begin = ask->batch = head.end;
+  if (ask->begin == ask->end) {
+    lane.asks.erase(ask);
+    --asked_batches_;
+  }
+  lane.pieces[head.begin] = {head.end, head.tail, head.bytes, head.end - head.begin,
+                             token};
+  held_bytes_ += head.bytes;
+  seen_bytes_ += head.bytes;
+  ++seen_batches_;
+  if (!options_.counted) TRY(known_.Learn(head.at.lane, {.rows = head.end}));
+  Advance();
+  return absl::OkStatus();
+}
+
+absl::Status FixedReader::OnEnd(const api::LaneEnd& end) {
+  const auto found = lanes_.find(end.at.lane);
+  if (end.at.pass != options_.pass || found == lanes_.end()) return absl::OkStatus();
+  if (options_.counted) {
+    return absl::DataLossError(
+        base::StrCat("lane ", end.at.lane, " ended after ", end.rows,
+                     " rows, before those that its files promise: a file has changed"));
+  }
+  asked_batches_ -= std::erase_if(
+      found->second.asks, [&](const Ask& ask) { return ask.begin >= end.rows; });
+  for (Ask& ask : found->second.asks) ask.end = std::min(ask.end, end.rows);
+  return OnKnown(end.at.lane, {end.rows, true});
+}
+
+void FixedReader::OnFailed(WorkerId worker, int64_t lane) {
+  const auto found = lanes_.find(lane);
+  if (found == lanes_.end() || found->second.worker != worker) return;
+  found->second.worker.reset();
+}
+
+void FixedReader::OnWorkerGone(WorkerId worker) {
+  for (auto& [number, lane] : lanes_) {
+    if (lane.worker == worker) lane.worker.reset();
+  }
+}
+
+// --- Taking ---
+
+bool FixedReader::IsHere(const LaneRange& range) const {
+  const auto lane = lanes_.find(range.lane);
+  if (lane == lanes_.end()) return false;
+  for (int64_t row = range.begin; row < range.end;) {
+    auto piece = lane->second.pieces.upper_bound(row);
+    if (piece == lane->second.pieces.begin()) return false;
+    --piece;
+    if (piece->second.end <= row) return false;
+    row = piece->second.end;
+  }
+  return true;
+}
+
+FixedReader::Ready FixedReader::ready() const {
+  if (positions_.empty()) {
+    return ended_ && fill_left_ == 0 ? Ready::kEnd : Ready::kWait;
+  }
+  const Position& next = positions_.front();
+  if (next.round >= rounds_) return Ready::kWait;
+  const bool here = std::ranges::all_of(
+      next.rows, [&](const LaneRange& range) { return IsHere(range); });
+  return here ? Ready::kBatch : Ready::kWait;
+}
+
+std::optional<int64_t> FixedReader::waits_for() const {
+  if (positions_.empty() || positions_.front().round >= rounds_) return std::nullopt;
+  for (const LaneRange& range : positions_.front().rows) {
+    if (!IsHere(range)) return range.lane;
+  }
+  return std::nullopt;
+}
+
+void FixedReader::TakeRows(const LaneRange& range, TakenBatch& batch) {
+  Lane& lane = lanes_.at(range.lane);
+  for (int64_t row = range.begin; row < range.end;) {
+    const auto found = std::prev(lane.pieces.upper_bound(row));
+    Piece& piece = found->second;
+    const int64_t end = std::min(range.end, piece.end);
+    piece.rows_left -= end - row;
+    batch.parts.push_back(
+        {piece.token, row - found->first, end - row, piece.tail, piece.rows_left <= 0});
+    row = end;
+    if (piece.rows_left > 0) continue;
+    held_bytes_ -= piece.bytes;
+    lane.pieces.erase(found);
+  }
+}
+
+TakenBatch FixedReader::Take() {
+  CHECK(ready() == Ready::kBatch);
+  const Position next = std::move(positions_.front());
+  positions_.pop_front();
+  TakenBatch batch{{}, next.slice_begin, next.slice_end, next.valid};
+  for (const LaneRange& range : next.rows) TakeRows(range, batch);
+  if (++taken_batches_ % kAheadMax == 0) ForgetPassed();
+  StepTaken(next.round);
+  Advance();
+  return batch;
+}
+
+// Everybody takes this round.
+void FixedReader::StepTaken(int64_t round) {
+  while (taken_.position() < (round + 1) * round_positions()) {
+    const Turns::Step step = taken_.Next(known_);
+    if (step.kind != Turns::Kind::kBatch) return;
+  }
+}
+
+// What was left out may be here, or on its way.
+void FixedReader::ForgetAll() {
+  for (const auto& [number, lane] : lanes_) {
+    for (const auto& [row, piece] : lane.pieces)
+      actions_.emplace_back(Drop{piece.token});
+    if (!lane.worker || lane.asks.empty()) continue;
+    actions_.emplace_back(SendWants{*lane.worker, {{}, {At(number)}, {}}});
+  }
+  lanes_.clear();
+}
+
+// Where a lane is run is told again when it is needed.
+void FixedReader::ForgetPassed() {
+  std::set<int64_t> current;
+  for (const LaneRange& range : ahead_.Ahead(1, known_)) current.insert(range.lane);
+  std::erase_if(lanes_, [&](const auto& entry) {
+    const auto& [number, lane] = entry;
+    return lane.asks.empty() && lane.pieces.empty() && !current.contains(number);
+  });
+}
+
+// --- Telling ---
+
+void FixedReader::DealMore(const LaneRange& lane) {
+  ahead_.DealMore(lane);
+  taken_.DealMore(lane);
+  wants_lanes_ = false;
+  Advance();
+}
+
+std::vector<LaneNeed> FixedReader::Needs() const {
+  std::vector<LaneNeed> needs;
+  std::set<int64_t> listed;
+  const auto add = [&](const LaneRange& range, bool now) {
+    if (!listed.insert(range.lane).second) return;
+    const auto lane = lanes_.find(range.lane);
+    const bool placed = lane != lanes_.end() && lane->second.worker;
+    needs.push_back({At(range.lane), range.begin, now, placed});
+  };
+  for (const Position& position : positions_) {
+    for (const LaneRange& range : position.rows) {
+      if (!IsHere(range)) add(range, /*now=*/true);
+    }
+  }
+  if (fill_left_ > 0 && unknown_lane_ >= 0) add({unknown_lane_}, /*now=*/true);
+  if (ended_) return needs;
+  for (const LaneRange& range : ahead_.Ahead(0, known_)) add(range, /*now=*/true);
+  for (const LaneRange& range : ahead_.Ahead(1, known_)) add(range, /*now=*/false);
+  return needs;
+}
+
+}  // namespace millrace::delivery

@@ -1,0 +1,219 @@
+// A consumer's side of one pass in fixed order (protocol.md section 4): which rows make
+// its next batch, what to ask of which worker, what is ready. Every consumer works this
+// out by itself, from what it is told late; together they give exactly the plain loop
+// over the tracks, and end in the same round. Pure, like the worker's side
+// (lane_server.h).
+//
+//   FixedReader reader({.consumers = 8, .consumer = 3, .batching = {256}}, rest);
+//   reader.OnPlaced(lane, worker);                 // The dispatcher's news …
+//   TRY(reader.OnBatch(worker, head, token));      // … and what workers send.
+//   if (reader.ready() == FixedReader::Ready::kBatch) batch = reader.Take();
+//   for (ReaderAction& action : reader.TakeActions()) …
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "millrace/api/stream.h"
+#include "millrace/delivery/lane_server.h"
+#include "millrace/lanes/known_lanes.h"
+#include "millrace/lanes/order.h"
+#include "millrace/lanes/rest.h"
+#include "millrace/lanes/turns.h"
+
+namespace millrace::delivery {
+
+enum class WorkerId : int64_t {};
+
+// How several consumers end together (protocol.md section 5).
+enum class Remainder : uint8_t { kDrop, kPad, kKeep };
+
+struct FixedReaderOptions {
+  int64_t pass = 0;
+  int64_t consumers = 1;
+  int64_t consumer = 0;
+  bool global_batch = false;  // Each takes its slice of every batch.
+  lanes::Batching batching = {};
+  Remainder remainder = Remainder::kDrop;
+  bool counted = true;   // The rows of all lanes are known beforehand.
+  bool endless = false;  // There are more lanes than were dealt: see wants_lanes.
+  int64_t credit_bytes = 64LL << 20;  // That may wait here, asked for or received.
+  int64_t batch_bytes = 1LL << 20;    // Of a batch, until some were seen.
+};
+
+struct SendWants {
+  WorkerId worker = {};
+  api::ReaderMessage message;
+};
+
+using ReaderAction = std::variant<SendWants, Drop>;
+
+// Rows of a block that was received.
+struct BatchPart {
+  Token token = {};
+  int64_t skip = 0;  // Rows of it before these.
+  int64_t rows = 0;
+  bool tail = false;
+  bool last_use = false;  // The block is not needed any more.
+};
+
+// What the training loop is handed: one part, or several that are to be joined.
+struct TakenBatch {
+  std::vector<BatchPart> parts;
+  int64_t slice_begin = 0;  // Of the joined rows: this consumer's.
+  int64_t slice_end = 0;
+  bool valid = true;  // False: rows of the pass's beginning, to fill the last round.
+};
+
+// A lane that must be run for a consumer.
+struct LaneNeed {
+  api::LaneAddress at;
+  int64_t from = 0;
+  bool now = false;     // Else soon.
+  bool placed = false;  // It knows a worker that runs it.
+
+  bool operator==(const LaneNeed&) const = default;
+};
+
+class FixedReader {
+ public:
+  enum class Ready : uint8_t { kBatch, kWait, kEnd };
+
+  // `whole` is all of the pass, dealt from its start: what the last round is padded
+  // with. It may be empty where nothing is padded.
+  FixedReader(const FixedReaderOptions& options, const lanes::Rest& rest,
+              const lanes::Rest& whole = {});
+
+  // The dispatcher says which worker runs a lane; nothing: none does.
+  void OnPlaced(int64_t lane, std::optional<WorkerId> worker);
+
+  // Somebody has learnt of a lane's rows.
+  absl::Status OnKnown(int64_t lane, const lanes::KnownLane& known);
+
+  // Fails when a lane did not come out as it did before.
+  absl::Status OnBatch(const api::BatchHead& head, Token token);
+  absl::Status OnEnd(const api::LaneEnd& end);
+
+  // The worker failed to run the lane: it is to be asked elsewhere.
+  void OnFailed(WorkerId worker, int64_t lane);
+  void OnWorkerGone(WorkerId worker);
+
+  Ready ready() const;
+
+  // Takes the next batch. Requires: ready() is kBatch.
+  TakenBatch Take();
+
+  // Whether an endless pass must be dealt more lanes, one after the other.
+  bool wants_lanes() const { return wants_lanes_; }
+
+  void DealMore(const lanes::LaneRange& lane);
+
+  // Lanes that must be run for this consumer, those needed sooner first.
+  std::vector<LaneNeed> Needs() const;
+
+  // The lane that the training loop waits for, if it waits.
+  std::optional<int64_t> waits_for() const;
+
+  std::vector<ReaderAction> TakeActions() { return std::exchange(actions_, {}); }
+
+  // What is left of the pass behind what was taken: all consumers', as of this round.
+  lanes::Rest rest() const { return taken_.rest(); }
+
+  // What this consumer knows of lanes, for a dispatcher that has forgotten it.
+  const lanes::KnownLanes& known() const { return known_; }
+
+  // Batches that were taken here.
+  int64_t taken() const { return taken_batches_; }
+
+ private:
+  // A batch of this consumer, decided and not taken.
+  struct Position {
+    std::vector<lanes::LaneRange> rows;  // That are needed of it.
+    int64_t batch = 0;        // The first row of the batch, where that is one range.
+    int64_t slice_begin = 0;  // Of these rows: this consumer's.
+    int64_t slice_end = 0;
+    int64_t round = 0;
+    bool asked = false;
+    bool valid = true;
+  };
+
+  // Rows that were, or are to be, asked for, and did not come yet.
+  struct Ask {
+    int64_t begin = 0;
+    int64_t end = 0;
+    int64_t batch = 0;
+  };
+
+  struct Piece {
+    int64_t end = 0;
+    bool tail = false;
+    int64_t bytes = 0;
+    int64_t rows_left = 0;  // Not taken yet.
+    Token token = {};
+  };
+
+  struct Lane {
+    std::optional<WorkerId> worker = {};
+    std::vector<Ask> asks = {};
+    std::map<int64_t, Piece> pieces = {};  // By first row.
+    int64_t asked_to = 0;                  // Alone, rows unknown: up to there.
+    int64_t digest_row = -1;
+    std::string digest = {};
+  };
+
+  void Advance();
+  bool DecideOne();
+  Position PositionOf(std::vector<lanes::LaneRange> rows, int64_t round) const;
+  void EndRounds();
+  bool FillOne();
+  void AskPositions();
+  void AskAlone();
+  bool HasRoom() const;
+  int64_t BatchBytes() const;
+  void AddAsk(int64_t number, const Ask& ask);
+  void Send(int64_t number, const Lane& lane);
+  bool IsHere(const lanes::LaneRange& range) const;
+  void TakeRows(const lanes::LaneRange& range, TakenBatch& batch);
+  void StepTaken(int64_t round);
+  void ForgetPassed();
+  void ForgetAll();
+
+  api::LaneAddress At(int64_t lane) const { return {options_.pass, lane}; }
+
+  // Nobody else reads, and nobody knows what lanes give.
+  bool alone() const { return options_.consumers == 1 && !options_.counted; }
+
+  int64_t round_positions() const {
+    return options_.global_batch ? 1 : options_.consumers;
+  }
+
+  FixedReaderOptions options_;
+  lanes::KnownLanes known_;
+  lanes::Turns ahead_;  // Decides.
+  lanes::Turns taken_;  // Follows what was taken.
+  lanes::Rest whole_;
+  std::optional<lanes::Turns> fill_;  // What the last round is padded with.
+  int64_t fill_left_ = 0;             // So many positions of that are to be passed.
+  std::deque<Position> positions_;
+  std::map<int64_t, Lane> lanes_;
+  bool ended_ = false;  // All positions are decided.
+  int64_t rounds_ = 0;  // That may be taken: all of each is known to exist.
+  bool wants_lanes_ = false;
+  int64_t unknown_lane_ = -1;  // Whose rows are needed to decide.
+  int64_t taken_batches_ = 0;
+  int64_t asked_batches_ = 0;  // Asked for, not received.
+  int64_t held_bytes_ = 0;     // Received, not taken.
+  int64_t seen_batches_ = 0;
+  int64_t seen_bytes_ = 0;
+  std::vector<ReaderAction> actions_;
+};
+
+}  // namespace millrace::delivery

@@ -1,0 +1,391 @@
+#include "millrace/delivery/lane_server.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "millrace/api/stream.h"
+#include "millrace/base/check.h"
+#include "millrace/base/ids.h"
+#include "millrace/base/text.h"
+
+namespace millrace::delivery {
+namespace {
+
+JobLane KeyOf(const api::ReaderHello& hello, const api::LaneAddress& at) {
+  return {hello.job, hello.incarnation, at};
+}
+
+constexpr char kTakenOver[] = "a later opening of this consumer has taken over";
+
+bool IsSameMember(const api::ReaderHello& a, const api::ReaderHello& b) {
+  return a.job == b.job && a.incarnation == b.incarnation && a.consumer == b.consumer &&
+         a.member == b.member;
+}
+
+}  // namespace
+
+// --- What the dispatcher says ---
+
+LaneServer::Lane& LaneServer::Add(const JobLane& key, int64_t from, int64_t members) {
+  const auto [found, added] = lanes_.try_emplace(key);
+  Lane& lane = found->second;
+  if (added) {
+    lane.members = members;
+    lane.from = from;
+    lane.next = from;
+  }
+  return lane;
+}
+
+void LaneServer::Assign(const JobLane& key, const Assignment& assignment) {
+  if (key.incarnation < incarnations_[key.job]) return;
+  EndBefore(key.job, key.incarnation);
+  Lane& lane = Add(key, assignment.from, assignment.members);
+  lane.assigned = true;
+  lane.now = assignment.now;
+  StartWaiting();
+}
+
+void LaneServer::Unassign(const JobLane& lane) {
+  const auto found = lanes_.find(lane);
+  if (found == lanes_.end()) return;
+  found->second.assigned = found->second.now = false;
+  if (!found->second.waiting.empty()) return;
+  Stop(found->second);
+  lanes_.erase(found);
+  StartWaiting();
+}
+
+void LaneServer::EndBefore(int64_t job, int64_t incarnation) {
+  int64_t& latest = incarnations_[job];
+  if (incarnation <= latest) return;
+  latest = incarnation;
+  for (auto it = lanes_.begin(); it != lanes_.end();) {
+    const bool over = it->first.job == job && it->first.incarnation < incarnation;
+    if (over) Stop(it->second);
+    it = over ? lanes_.erase(it) : std::next(it);
+  }
+  std::erase_if(readers_, [&](const auto& entry) {
+    const auto& [id, reader] = entry;
+    const bool over = reader.hello.job == job && reader.hello.incarnation < incarnation;
+    if (over) actions_.emplace_back(Refuse{id, "the job was started anew"});
+    return over;
+  });
+  StartWaiting();
+}
+
+// --- What readers say ---
+
+void LaneServer::OnHello(ReaderId reader, const api::ReaderHello& hello,
+                         int64_t members) {
+  EndBefore(hello.job, hello.incarnation);
+  if (hello.incarnation < incarnations_[hello.job]) {
+    actions_.emplace_back(Refuse{reader, "the job was started anew"});
+    return;
+  }
+  int64_t& latest = generations_[{hello.job, hello.consumer, hello.member}];
+  if (hello.generation < latest) {
+    actions_.emplace_back(Refuse{reader, kTakenOver});
+    return;
+  }
+  latest = hello.generation;
+  std::vector<ReaderId> older;
+  for (const auto& [id, other] : readers_) {
+    if (IsSameMember(other.hello, hello) && id != reader) older.push_back(id);
+  }
+  for (const ReaderId id : older) {
+    actions_.emplace_back(Refuse{id, kTakenOver});
+    OnReaderGone(id);
+  }
+  readers_[reader] = {hello, members};
+}
+
+void LaneServer::OnMessage(ReaderId reader, const api::ReaderMessage& message) {
+  const auto found = readers_.find(reader);
+  if (found == readers_.end()) return;
+  for (const api::LaneAddress& at : message.forget) {
+    const auto lane = lanes_.find(KeyOf(found->second.hello, at));
+    if (lane == lanes_.end()) continue;
+    std::erase_if(lane->second.waiting,
+                  [&](const Waiting& waiting) { return waiting.reader == reader; });
+  }
+  for (const api::Want& want : message.wants) AddWant(reader, want);
+}
+
+void LaneServer::AddWant(ReaderId id, const api::Want& want) {
+  const Reader& reader = readers_.at(id);
+  const JobLane key = KeyOf(reader.hello, want.at);
+  Lane& lane = Add(key, want.batch, reader.members);
+  lane.waiting.push_back({id, want});
+  Serve(key);
+}
+
+void LaneServer::OnReaderGone(ReaderId reader) {
+  readers_.erase(reader);
+  for (auto& [key, lane] : lanes_) {
+    std::erase_if(lane.waiting,
+                  [&](const Waiting& waiting) { return waiting.reader == reader; });
+  }
+}
+
+// --- What the engine says ---
+
+void LaneServer::OnMade(RunId run, const Made& made) {
+  const auto found = runs_.find(run);
+  if (found == runs_.end()) {
+    actions_.emplace_back(Drop{made.token});
+    return;
+  }
+  const JobLane key = found->second;
+  Lane& lane = lanes_.at(key);
+  CHECK_EQ(made.begin, lane.next);
+  lane.pulling = false;
+  lane.next = made.end;
+  lane.bytes += made.bytes;
+  const bool had = lane.had.FirstMissing(made.begin) >= made.end;
+  lane.blocks[made.begin] = {made, had ? 0 : (made.end - made.begin) * lane.members};
+  LaneNews& news = news_.try_emplace(key, LaneNews{key}).first->second;
+  news.rows = std::max(news.rows, made.end);
+  if (made.tail) {  // So it is the last; nobody need wait until the run says so.
+    StopRunOf(lane);
+    lane.rows = made.end;
+    news.ended = true;
+  }
+  Serve(key);
+}
+
+void LaneServer::OnEnded(RunId run, int64_t rows) {
+  const auto found = runs_.find(run);
+  if (found == runs_.end()) return;
+  const JobLane key = found->second;
+  runs_.erase(found);
+  Lane& lane = lanes_.at(key);
+  lane.run.reset();
+  lane.pulling = false;
+  lane.rows = rows;
+  LaneNews& news = news_.try_emplace(key, LaneNews{key}).first->second;
+  news.rows = rows;
+  news.ended = true;
+  Serve(key);
+  StartWaiting();
+}
+
+void LaneServer::OnFailed(RunId run, const absl::Status& status) {
+  const auto found = runs_.find(run);
+  if (found == runs_.end()) return;
+  const JobLane key = found->second;
+  runs_.erase(found);
+  Lane& lane = lanes_.at(key);
+  lane.run.reset();
+  const api::LaneFailure failure{key.at, absl::StatusCodeToString(status.code()),
+                                 std::string(status.message())};
+  for (const Waiting& waiting : lane.waiting) {
+    actions_.emplace_back(SendFailure{waiting.reader, failure});
+  }
+  Stop(lane);
+  lanes_.erase(key);
+  news_.insert_or_assign(key, LaneNews{.lane = key, .failed = status});
+  StartWaiting();
+}
+
+// --- Sending ---
+
+void LaneServer::Serve(const JobLane& key) {
+  Lane& lane = lanes_.at(key);
+  std::erase_if(lane.waiting,
+                [&](Waiting& waiting) { return ServeWant(lane, waiting, key); });
+  DropSent(lane);
+  if (IsDone(lane)) {
+    LaneNews& news = news_.try_emplace(key, LaneNews{key}).first->second;
+    news.rows = *lane.rows;
+    news.ended = news.released = true;
+    lanes_.erase(key);
+    return;
+  }
+  if (const std::optional<int64_t> missed = Missed(lane)) {
+    Stop(lane);
+    lane.from = *missed;
+    lane.next = *missed;
+  }
+  PullMore(lane);
+  StartWaiting();
+}
+
+// Sends what there is of it; tells whether that was all.
+bool LaneServer::ServeWant(Lane& lane, Waiting& waiting, const JobLane& key) {
+  api::Want& want = waiting.want;
+  while (want.begin < want.end) {
+    auto block = lane.blocks.upper_bound(want.begin);
+    if (block == lane.blocks.begin()) break;
+    --block;
+    if (want.begin >= block->second.made.end) break;
+    SendRows(block->second, waiting, key);
+  }
+  if (lane.rows && want.begin >= *lane.rows && want.begin < want.end) {
+    actions_.emplace_back(SendEnd{waiting.reader, {key.at, *lane.rows}});
+    return true;
+  }
+  return want.begin >= want.end;
+}
+
+void LaneServer::SendRows(Block& block, Waiting& waiting, const JobLane& key) {
+  api::Want& want = waiting.want;
+  const Made& made = block.made;
+  const int64_t end = std::min(want.end, made.end);
+  const bool whole = want.begin == made.begin && end == made.end;
+  const int64_t rows = end - want.begin;
+  const int64_t bytes =
+      whole ? made.bytes : made.bytes * rows / (made.end - made.begin);
+  actions_.emplace_back(
+      SendBatch{waiting.reader,
+                {key.at, want.begin, end, made.tail, bytes,
+                 whole ? made.digest_before : "", end == made.end ? made.digest : ""},
+                made.token,
+                want.begin - made.begin});
+  const Sent sent{waiting.reader, want.begin, end};
+  if (std::ranges::find(block.sent, sent) == block.sent.end()) {
+    block.sent.push_back(sent);
+    block.rows_to_send -= rows;
+  }
+  want.begin = end;
+}
+
+// What all have had is let go; but where it was made again it is only for those that
+// want it now.
+void LaneServer::DropSent(Lane& lane) {
+  for (auto it = lane.blocks.begin(); it != lane.blocks.end();) {
+    const auto block = it++;
+    if (block->second.rows_to_send > 0) continue;
+    lane.had.Add(block->second.made.begin, block->second.made.end);
+    Erase(lane, block);
+  }
+}
+
+void LaneServer::Erase(Lane& lane, std::map<int64_t, Block>::iterator block) {
+  lane.bytes -= block->second.made.bytes;
+  actions_.emplace_back(Drop{block->second.made.token});
+  lane.blocks.erase(block);
+}
+
+// Where a lane must begin again, for rows that are wanted and behind it. What waits in
+// its buffer for others will be made again then.
+std::optional<int64_t> LaneServer::Missed(const Lane& lane) {
+  std::optional<int64_t> missed;
+  for (const Waiting& waiting : lane.waiting) {
+    const api::Want& want = waiting.want;
+    const bool comes = lane.run ? want.begin >= lane.next : !lane.rows;
+    if (comes && want.begin >= lane.from) continue;
+    missed = std::min(missed.value_or(want.batch), want.batch);
+  }
+  if (missed && !lane.blocks.empty()) {
+    missed = std::min(*missed, lane.blocks.begin()->first);
+  }
+  return missed;
+}
+
+bool LaneServer::IsDone(const Lane& lane) {
+  return lane.rows && !lane.run && lane.blocks.empty() && lane.waiting.empty() &&
+         lane.had.FirstMissing(lane.from) >= *lane.rows;
+}
+
+// --- Running ---
+
+// Forgets what was made, and stops making.
+void LaneServer::Stop(Lane& lane) {
+  StopRunOf(lane);
+  while (!lane.blocks.empty()) Erase(lane, lane.blocks.begin());
+  lane.next = lane.from;
+}
+
+void LaneServer::StopRunOf(Lane& lane) {
+  if (!lane.run) return;
+  actions_.emplace_back(StopRun{*lane.run});
+  runs_.erase(*lane.run);
+  lane.run.reset();
+  lane.pulling = false;
+}
+
+// Lanes that are needed now come before those that will be.
+void LaneServer::StartWaiting() {
+  const auto to_start = [](const Lane& lane) {
+    const bool fresh = lane.assigned && !lane.rows && lane.blocks.empty();
+    return !lane.run && (fresh || !lane.waiting.empty());
+  };
+  for (auto& [key, lane] : lanes_) {
+    if (!IsNeeded(lane) || !to_start(lane)) continue;
+    if (runs() >= options_.runs_max && !MakeRoom()) return;
+    Start(key, lane);
+  }
+  for (auto& [key, lane] : lanes_) {
+    if (runs() >= options_.runs_max) return;
+    if (to_start(lane)) Start(key, lane);
+  }
+}
+
+// Stops a lane that nobody needs yet: the last of them.
+bool LaneServer::MakeRoom() {
+  for (auto it = lanes_.rbegin(); it != lanes_.rend(); ++it) {
+    Lane& lane = it->second;
+    if (!lane.run || IsNeeded(lane)) continue;
+    Stop(lane);
+    return true;
+  }
+  return false;
+}
+
+void LaneServer::Start(const JobLane& key, Lane& lane) {
+  // What all have had need not be made again, unless somebody wants it.
+  int64_t from = lane.had.FirstMissing(lane.from);
+  for (const Waiting& waiting : lane.waiting) from = std::min(from, waiting.want.batch);
+  lane.from = from;
+  lane.run = base::MakeId<RunId>(next_run_++);
+  lane.next = lane.from;
+  runs_[*lane.run] = key;
+  actions_.emplace_back(StartRun{*lane.run, key, lane.from});
+  PullMore(lane);
+}
+
+// A buffer full of what nobody wants must not hold up what somebody does: rows that
+// their reader has from elsewhere. If it has not, it asks, and they are made again.
+void LaneServer::LetGoForStarved(Lane& lane) {
+  const bool starved = std::ranges::any_of(lane.waiting, [&](const Waiting& waiting) {
+    return waiting.want.begin >= lane.next;
+  });
+  while (starved && !lane.blocks.empty() && lane.bytes >= options_.buffer_bytes) {
+    Erase(lane, lane.blocks.begin());
+  }
+}
+
+void LaneServer::PullMore(Lane& lane) {
+  if (!lane.run || lane.pulling) return;
+  LetGoForStarved(lane);
+  if (lane.bytes >= options_.buffer_bytes) return;
+  lane.pulling = true;
+  actions_.emplace_back(Pull{*lane.run});
+}
+
+// --- Telling ---
+
+std::vector<LaneNews> LaneServer::TakeNews() {
+  std::vector<LaneNews> news;
+  for (auto& [key, item] : std::exchange(news_, {})) news.push_back(std::move(item));
+  return news;
+}
+
+std::vector<LaneNews> LaneServer::AllNews() const {
+  std::vector<LaneNews> news;
+  for (const auto& [key, lane] : lanes_) {
+    news.push_back({key, lane.rows.value_or(lane.next), lane.rows.has_value()});
+  }
+  return news;
+}
+
+}  // namespace millrace::delivery

@@ -1,0 +1,233 @@
+// The worker's side of delivery (protocol.md sections 2 and 4): which lanes it runs,
+// what of them waits in buffers, and who is sent what. Pure: the worker tells what
+// readers say and what its engine made, and does what the actions say; the simulator
+// does the same on virtual time.
+//
+//   LaneServer server({.runs_max = 16, .buffer_bytes = 64 << 20});
+//   server.OnHello(reader, hello);
+//   server.OnWant(reader, want);
+//   for (Action& action : server.TakeActions()) …   // StartRun, Pull, SendBatch, …
+//
+// A run makes one block for each Pull. What it made waits until every reader it is for
+// was sent it; then it is dropped. A reader that comes back without it has the lane
+// redone from there, so nothing here must survive.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "millrace/api/stream.h"
+#include "millrace/lanes/lane_set.h"
+
+namespace millrace::delivery {
+
+enum class RunId : int64_t {};
+enum class ReaderId : int64_t {};
+enum class Token : int64_t {};  // A block that the worker holds.
+
+// A lane of one start of a job.
+struct JobLane {
+  int64_t job = 0;
+  int64_t incarnation = 0;
+  api::LaneAddress at;
+
+  auto operator<=>(const JobLane&) const = default;
+};
+
+// What a run made: rows of its lane.
+struct Made {
+  int64_t begin = 0;
+  int64_t end = 0;
+  bool tail = false;
+  int64_t bytes = 0;
+  std::string digest_before = {};
+  std::string digest = {};
+  Token token = {};
+};
+
+struct StartRun {
+  RunId run = {};
+  JobLane lane;
+  int64_t from = 0;  // The first row it makes.
+};
+
+struct StopRun {
+  RunId run = {};
+};
+
+// The run may make one more block.
+struct Pull {
+  RunId run = {};
+};
+
+// Rows begin, ..., end - 1 of the lane, which are in a block.
+struct SendBatch {
+  ReaderId reader = {};
+  api::BatchHead head;
+  Token token = {};
+  int64_t skip = 0;  // Rows of the block before them.
+};
+
+struct SendEnd {
+  ReaderId reader = {};
+  api::LaneEnd end;
+};
+
+struct SendFailure {
+  ReaderId reader = {};
+  api::LaneFailure failure;
+};
+
+// The reader is told why, and its stream closed.
+struct Refuse {
+  ReaderId reader = {};
+  std::string reason;
+};
+
+struct Drop {
+  Token token = {};
+};
+
+using ServerAction = std::variant<StartRun, StopRun, Pull, SendBatch, SendEnd,
+                                  SendFailure, Refuse, Drop>;
+
+struct Assignment {
+  int64_t from = 0;     // The first row that is needed.
+  int64_t members = 1;  // Of each consumer: so many read the same.
+  bool now = false;     // Consumers wait for it, or for what is learnt by running it.
+};
+
+struct LaneServerOptions {
+  int64_t runs_max = 16;              // Lanes being made at once.
+  int64_t buffer_bytes = 64LL << 20;  // Of one lane, made and not sent.
+};
+
+// What happened to a lane here, for the dispatcher.
+struct LaneNews {
+  JobLane lane;
+  int64_t rows = 0;       // Made so far.
+  bool ended = false;     // And no more.
+  bool released = false;  // Every row was sent to all who read it.
+  absl::Status failed = {};
+
+  bool operator==(const LaneNews&) const = default;
+};
+
+class LaneServer {
+ public:
+  explicit LaneServer(const LaneServerOptions& options) : options_(options) {}
+
+  // The dispatcher wants a lane to be run: readers will come.
+  void Assign(const JobLane& lane, const Assignment& assignment);
+
+  // The dispatcher has given it to somebody else, or nobody needs it.
+  void Unassign(const JobLane& lane);
+
+  // The starts of a job before this one are over.
+  void EndBefore(int64_t job, int64_t incarnation);
+
+  // Refuses what was taken over meanwhile.
+  void OnHello(ReaderId reader, const api::ReaderHello& hello, int64_t members);
+  void OnMessage(ReaderId reader, const api::ReaderMessage& message);
+  void OnReaderGone(ReaderId reader);
+
+  // What the engine tells of runs; of those that were stopped it changes nothing.
+  void OnMade(RunId run, const Made& made);
+  void OnEnded(RunId run, int64_t rows);
+  void OnFailed(RunId run, const absl::Status& status);
+
+  // What is to be done, in order.
+  std::vector<ServerAction> TakeActions() { return std::exchange(actions_, {}); }
+
+  // What has changed since it was last asked.
+  std::vector<LaneNews> TakeNews();
+
+  // The lanes that are here, for a dispatcher that has forgotten them.
+  std::vector<LaneNews> AllNews() const;
+
+  int64_t runs() const { return std::ssize(runs_); }
+
+ private:
+  struct Sent {
+    ReaderId reader = {};
+    int64_t begin = 0;
+    int64_t end = 0;
+
+    bool operator==(const Sent&) const = default;
+  };
+
+  struct Block {
+    Made made;
+    int64_t rows_to_send = 0;  // To all members; 0: all have had it before.
+    std::vector<Sent> sent = {};
+  };
+
+  struct Waiting {
+    ReaderId reader = {};
+    api::Want want;  // What is still to be sent of it.
+  };
+
+  // A lane that is run here, or should be.
+  struct Lane {
+    int64_t members = 1;
+    bool assigned = false;
+    bool now = false;
+    int64_t from = 0;                      // Where a run begins.
+    std::optional<RunId> run = {};         // Makes it now.
+    bool pulling = false;                  // The run was told to make one.
+    int64_t next = 0;                      // The row it makes next.
+    std::optional<int64_t> rows = {};      // In all, once it is known.
+    std::map<int64_t, Block> blocks = {};  // By first row.
+    int64_t bytes = 0;                     // In them.
+    lanes::LaneSet had;                    // Rows that were sent to all.
+    std::vector<Waiting> waiting = {};
+  };
+
+  struct Reader {
+    api::ReaderHello hello;
+    int64_t members = 1;  // Of its consumer.
+  };
+
+  using Member = std::tuple<int64_t, int64_t, int64_t>;  // Job, consumer, member.
+
+  Lane& Add(const JobLane& key, int64_t from, int64_t members);
+  void AddWant(ReaderId id, const api::Want& want);
+  void Serve(const JobLane& key);
+  bool ServeWant(Lane& lane, Waiting& waiting, const JobLane& key);
+  void SendRows(Block& block, Waiting& waiting, const JobLane& key);
+  void DropSent(Lane& lane);
+  void Erase(Lane& lane, std::map<int64_t, Block>::iterator block);
+  static std::optional<int64_t> Missed(const Lane& lane);
+  static bool IsDone(const Lane& lane);
+  void Stop(Lane& lane);
+  void StopRunOf(Lane& lane);
+  void StartWaiting();
+  bool MakeRoom();
+
+  static bool IsNeeded(const Lane& lane) { return lane.now || !lane.waiting.empty(); }
+
+  void Start(const JobLane& key, Lane& lane);
+  void PullMore(Lane& lane);
+  void LetGoForStarved(Lane& lane);
+
+  LaneServerOptions options_;
+  std::map<JobLane, Lane> lanes_;
+  std::map<ReaderId, Reader> readers_;
+  std::map<RunId, JobLane> runs_;
+  std::map<int64_t, int64_t> incarnations_;  // The latest of each job.
+  std::map<Member, int64_t> generations_;    // The latest of each.
+  int64_t next_run_ = 0;
+  std::vector<ServerAction> actions_;
+  std::map<JobLane, LaneNews> news_;
+};
+
+}  // namespace millrace::delivery
