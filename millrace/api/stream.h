@@ -40,7 +40,7 @@ BOOST_DESCRIBE_STRUCT(ReaderHello, (), (job, incarnation, consumer, member, gene
 // Rows that a reader wants of a lane; it has room for them. Where the lane ends before,
 // its end is the answer.
 struct Want {
-  LaneAddress at;
+  LaneAddress at = {};
   int64_t begin = 0;
   int64_t end = 0;
   int64_t batch =
@@ -54,14 +54,14 @@ BOOST_DESCRIBE_STRUCT(Want, (), (at, begin, end, batch))
 // The head of rows of a lane. Digests are of all rows of the lane before, and with
 // them.
 struct BatchHead {
-  LaneAddress at;
+  LaneAddress at = {};
   int64_t begin = 0;
   int64_t end = 0;
   bool tail =
       false;  // Rows that fill no batch: nothing behind batching was done to them.
   int64_t bytes = 0;
-  std::string digest_before;
-  std::string digest;
+  std::string digest_before = {};
+  std::string digest = {};
 
   bool operator==(const BatchHead&) const = default;
 };
@@ -70,7 +70,7 @@ BOOST_DESCRIBE_STRUCT(BatchHead, (),
                       (at, begin, end, tail, bytes, digest_before, digest))
 
 struct LaneEnd {
-  LaneAddress at;
+  LaneAddress at = {};
   int64_t rows = 0;
 
   auto operator<=>(const LaneEnd&) const = default;
@@ -80,9 +80,9 @@ BOOST_DESCRIBE_STRUCT(LaneEnd, (), (at, rows))
 
 // A lane that cannot be run, here or anywhere.
 struct LaneFailure {
-  LaneAddress at;
-  std::string code;  // By name: "DATA_LOSS".
-  std::string message;
+  LaneAddress at = {};
+  std::string code = {};  // By name: "DATA_LOSS".
+  std::string message = {};
 
   bool operator==(const LaneFailure&) const = default;
 };
@@ -92,9 +92,9 @@ BOOST_DESCRIBE_STRUCT(LaneFailure, (), (at, code, message))
 // One message of a reader. Wants are added to those it has; a lane that it forgets is
 // wanted no more.
 struct ReaderMessage {
-  std::optional<ReaderHello> hello;
-  std::vector<LaneAddress> forget;
-  std::vector<Want> wants;
+  std::optional<ReaderHello> hello = {};
+  std::vector<LaneAddress> forget = {};
+  std::vector<Want> wants = {};
 
   bool operator==(const ReaderMessage&) const = default;
 };
@@ -103,10 +103,10 @@ BOOST_DESCRIBE_STRUCT(ReaderMessage, (), (hello, forget, wants))
 
 // One message of a worker: one of these.
 struct WorkerMessage {
-  std::optional<BatchHead> batch;
-  std::optional<LaneEnd> end;
-  std::optional<LaneFailure> failure;
-  std::optional<std::string> refused;  // Why; nothing follows.
+  std::optional<BatchHead> batch = {};
+  std::optional<LaneEnd> end = {};
+  std::optional<LaneFailure> failure = {};
+  std::optional<std::string> refused = {};  // Why; nothing follows.
 
   bool operator==(const WorkerMessage&) const = default;
 };

@@ -1,0 +1,281 @@
+// Requests to a dispatcher and its replies, as described structs: the one interface of
+// workers, consumers, the command line and `curl`. All may be repeated without harm.
+// Plain data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/describe.hpp>
+
+#include "millrace/api/stream.h"
+
+namespace millrace::api {
+
+// --- Jobs ---
+
+// What a job is; the same from all its consumers.
+struct JobSettings {
+  std::string name = {};      // Empty: nobody else reads it.
+  std::string pipeline = {};  // The hash of its text.
+  int64_t consumers = 1;
+  int64_t members = 1;                 // Of each consumer; all read the same.
+  std::string order = "fixed";         // Or "any".
+  std::string visit = "exactly_once";  // Or "at_most_once", "at_least_once".
+  std::string remainder = {};          // "drop", "pad", "keep".
+  std::string sharding = "dynamic";    // Or "static", "off".
+  std::string target = "any";          // Workers: or "local", "remote".
+  std::vector<std::string> tags = {};  // That workers must have.
+  bool global_batch = false;
+  int64_t open_lanes = 0;  // 0: chosen.
+  std::optional<int64_t> seed = {};
+
+  bool operator==(const JobSettings&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(JobSettings, (),
+                      (name, pipeline, consumers, members, order, visit, remainder,
+                       sharding, target, tags, global_batch, open_lanes, seed))
+
+// One launch of a training program.
+struct RunName {
+  std::string id = {};  // Of the launcher; empty: it has none.
+  int64_t restart = 0;  // How often the launcher started it again.
+  std::string host = {};
+
+  bool operator==(const RunName&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(RunName, (), (id, restart, host))
+
+// What is known of a job's passes once its sources were listed.
+struct JobFacts {
+  std::string manifest = {};  // Its hash.
+  int64_t lanes = 0;          // Of the first pass; -1: there is no end of them.
+  bool counted = false;       // The rows of lanes are known beforehand.
+  int64_t batch_rows = 1;
+  int64_t lane_bytes = 0;  // Least working set of an open lane.
+  bool python = false;     // It holds Python functions.
+
+  bool operator==(const JobFacts&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(JobFacts, (),
+                      (manifest, lanes, counted, batch_rows, lane_bytes, python))
+
+// A member of a consumer opens a job, or goes on waiting for the others to open it.
+struct OpenJob {
+  JobSettings settings = {};
+  RunName run = {};
+  int64_t consumer = 0;
+  int64_t member = 0;
+  std::string opening = {};  // A name of this opening; its repetitions have the same.
+  std::string state = {};    // To go on from; empty: from the start.
+  bool takeover = false;
+
+  bool operator==(const OpenJob&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(OpenJob, (),
+                      (settings, run, consumer, member, opening, state, takeover))
+
+struct OpenedJob {
+  bool ready = false;
+  std::string waits_for = {};  // What for, in words, until it is.
+  int64_t job = 0;
+  int64_t incarnation = 0;
+  int64_t generation = 0;
+  int64_t seed = 0;
+  int64_t tracks = 0;      // In fixed order.
+  std::string state = {};  // All consumers', as of this start.
+  JobFacts facts = {};
+  int64_t heartbeat_ms = 1000;
+
+  bool operator==(const OpenedJob&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(OpenedJob, (),
+                      (ready, waits_for, job, incarnation, generation, seed, tracks,
+                       state, facts, heartbeat_ms))
+
+// --- Consumers ---
+
+// A lane that a consumer needs to be run.
+struct NeededLane {
+  LaneAddress at = {};
+  int64_t from = 0;
+  bool now = false;
+
+  bool operator==(const NeededLane&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(NeededLane, (), (at, from, now))
+
+// Rows that are known to come out of a lane.
+struct KnownRows {
+  LaneAddress at = {};
+  int64_t rows = 0;
+  bool ended = false;
+
+  bool operator==(const KnownRows&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(KnownRows, (), (at, rows, ended))
+
+struct ConsumerBeat {
+  ReaderHello reader = {};
+  int64_t version = 0;  // Of the news it has.
+  int64_t pass = 0;     // That it takes from.
+  int64_t taken = 0;    // Batches, in this start.
+  std::vector<NeededLane> needs = {};
+  std::vector<KnownRows> known = {};      // Where the dispatcher asks for it.
+  std::vector<int64_t> unreachable = {};  // Workers.
+  std::optional<LaneAddress> waits_for = {};
+  int64_t waits_ms = 0;
+
+  bool operator==(const ConsumerBeat&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(ConsumerBeat, (),
+                      (reader, version, pass, taken, needs, known, unreachable,
+                       waits_for, waits_ms))
+
+struct PlacedLane {
+  LaneAddress at = {};
+  int64_t worker = 0;  // -1: none.
+
+  bool operator==(const PlacedLane&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(PlacedLane, (), (at, worker))
+
+struct WorkerPlace {
+  int64_t worker = 0;
+  std::string address = {};
+  std::string host = {};
+
+  bool operator==(const WorkerPlace&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(WorkerPlace, (), (worker, address, host))
+
+struct ConsumerNews {
+  int64_t version = 0;
+  std::vector<PlacedLane> placed = {};
+  std::vector<WorkerPlace> workers = {};  // Of these.
+  std::vector<KnownRows> known = {};
+  bool tell_known = false;       // The dispatcher has forgotten what consumers know.
+  std::string failed_code = {};  // The pass cannot go on, and why.
+  std::string failed = {};
+
+  bool operator==(const ConsumerNews&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(ConsumerNews, (),
+                      (version, placed, workers, known, tell_known, failed_code,
+                       failed))
+
+// --- Workers ---
+
+struct WorkerFacts {
+  int64_t worker = 0;        // A number it drew when it started.
+  std::string address = {};  // Where readers find it.
+  std::string host = {};
+  std::vector<std::string> tags = {};
+  int64_t lanes_max = 16;  // That it runs at once.
+  int64_t memory_bytes = 0;
+  bool python = false;  // It may run Python functions.
+  int64_t index = 0;    // Of `of`, in static sharding.
+  int64_t of = 0;
+
+  bool operator==(const WorkerFacts&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(WorkerFacts, (),
+                      (worker, address, host, tags, lanes_max, memory_bytes, python,
+                       index, of))
+
+// A lane of one start of a job, and what happened to it on a worker.
+struct LaneReport {
+  int64_t job = 0;
+  int64_t incarnation = 0;
+  LaneAddress at = {};
+  int64_t rows = 0;
+  bool ended = false;
+  bool released = false;  // All who read it have had all of it.
+  std::string failed_code = {};
+  std::string failed = {};
+
+  bool operator==(const LaneReport&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(LaneReport, (),
+                      (job, incarnation, at, rows, ended, released, failed_code,
+                       failed))
+
+struct ListedJob {
+  int64_t job = 0;
+  JobFacts facts = {};
+  std::string failed_code = {};
+  std::string failed = {};
+
+  bool operator==(const ListedJob&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(ListedJob, (), (job, facts, failed_code, failed))
+
+struct WorkerBeat {
+  int64_t worker = 0;
+  std::optional<WorkerFacts> facts = {};  // When it joins, and when it is asked.
+  int64_t version = 0;                    // Of the news it has.
+  std::vector<LaneReport> lanes = {};     // What has changed; all, with its facts.
+  std::vector<ListedJob> listed = {};
+  bool draining = false;  // It leaves: no more lanes.
+
+  bool operator==(const WorkerBeat&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(WorkerBeat, (), (worker, facts, version, lanes, listed, draining))
+
+struct AssignedLane {
+  int64_t job = 0;
+  int64_t incarnation = 0;
+  LaneAddress at = {};
+  int64_t from = 0;
+  int64_t members = 1;
+  bool now = false;
+
+  bool operator==(const AssignedLane&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(AssignedLane, (), (job, incarnation, at, from, members, now))
+
+// A job as workers must know it to run its lanes.
+struct WorkerJob {
+  int64_t job = 0;
+  int64_t incarnation = 0;  // The latest; 0: none yet.
+  std::string pipeline = {};
+  std::string manifest = {};  // Empty: the worker is to list its sources.
+  int64_t seed = 0;
+  std::string state = {};  // Says how sources were cut; empty: as they are.
+
+  bool operator==(const WorkerJob&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(WorkerJob, (),
+                      (job, incarnation, pipeline, manifest, seed, state))
+
+struct WorkerNews {
+  int64_t version = 0;
+  bool join = false;                        // It is not known: it must tell its facts.
+  std::vector<AssignedLane> assigned = {};  // All of them, needed sooner first.
+  std::vector<WorkerJob> jobs = {};         // Of these, and those to list.
+
+  bool operator==(const WorkerNews&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(WorkerNews, (), (version, join, assigned, jobs))
+
+}  // namespace millrace::api

@@ -1,0 +1,84 @@
+#include "millrace/control/openings.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_join.h"
+
+#include "millrace/api/service.h"
+#include "millrace/api/state.h"
+#include "millrace/base/status.h"
+#include "millrace/base/text.h"
+#include "millrace/control/settings.h"
+#include "millrace/control/state.h"
+#include "millrace/lanes/cursor.h"
+#include "millrace/lanes/state.h"
+
+namespace millrace::control {
+namespace {
+
+std::string KeyOf(const api::RunName& run) {
+  return base::StrCat(run.id, "#", run.restart);
+}
+
+// Digests are only known to whoever read the lane, so they are left out of comparing.
+lanes::State WithoutDigests(lanes::State state) {
+  for (lanes::Cursor& cursor : state.cursors) cursor.digest = {};
+  for (lanes::CarryPiece& piece : state.carry) piece.from.digest = {};
+  return state;
+}
+
+absl::Status SameState(const api::OpenJob& one, const api::OpenJob& other) {
+  const auto wrong = [&](const auto&... why) {
+    return absl::InvalidArgumentError(
+        base::StrCat("consumers ", one.consumer, " and ", other.consumer, why...));
+  };
+  if (one.state == other.state) return absl::OkStatus();
+  if (one.state.empty() || other.state.empty()) {
+    return wrong(" do not both load a state: either all ranks load one, or none");
+  }
+  const lanes::State first = TRY(api::StateFromJson(one.state));
+  const lanes::State second = TRY(api::StateFromJson(other.state));
+  if (WithoutDigests(first) == WithoutDigests(second)) return absl::OkStatus();
+  return wrong(" load states of different steps: load those of one checkpoint");
+}
+
+}  // namespace
+
+absl::Status Openings::Add(const api::OpenJob& open) {
+  Run& run = runs_[KeyOf(open.run)];
+  if (!run.empty()) TRY(SameSettings(run.begin()->second.settings, open.settings));
+  run.insert_or_assign({open.consumer, open.member}, open);
+  return absl::OkStatus();
+}
+
+std::string Openings::Missing(const api::OpenJob& open) const {
+  const auto run = runs_.find(KeyOf(open.run));
+  std::vector<std::string> missing;
+  for (int64_t consumer = 0; consumer < open.settings.consumers; ++consumer) {
+    for (int64_t member = 0; member < open.settings.members; ++member) {
+      if (run != runs_.end() && run->second.contains({consumer, member})) continue;
+      missing.push_back(open.settings.members == 1
+                            ? base::StrCat(consumer)
+                            : base::StrCat(consumer, " (member ", member, ")"));
+    }
+  }
+  if (missing.empty()) return "";
+  return base::StrCat("consumers that have not opened yet, of ",
+                      open.settings.consumers, ": ", absl::StrJoin(missing, ", "));
+}
+
+absl::StatusOr<Openings::Complete> Openings::Take(const api::OpenJob& open) {
+  Complete complete{std::move(runs_[KeyOf(open.run)]), ""};
+  runs_.clear();
+  const api::OpenJob& first = complete.members.begin()->second;
+  for (const auto& [key, other] : complete.members) TRY(SameState(first, other));
+  complete.state = first.state;
+  return complete;
+}
+
+}  // namespace millrace::control

@@ -1,0 +1,90 @@
+#include "millrace/control/settings.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include <boost/json.hpp>
+#include <boost/mp11.hpp>
+
+#include "millrace/api/json.h"
+#include "millrace/api/service.h"
+#include "millrace/base/status.h"
+#include "millrace/base/text.h"
+
+namespace millrace::control {
+namespace {
+
+constexpr int64_t kConsumersMax = 1 << 16;
+
+absl::Status OneOf(std::string_view name, const std::string& value,
+                   std::initializer_list<std::string_view> words) {
+  if (std::ranges::find(words, value) != words.end()) return absl::OkStatus();
+  std::string listed;
+  for (const std::string_view word : words) {
+    listed += base::StrCat(listed.empty() ? "" : ", ", "\"", word, "\"");
+  }
+  return absl::InvalidArgumentError(
+      base::StrCat(name, " must be one of ", listed, ", not \"", value, "\""));
+}
+
+absl::Status InRange(std::string_view name, int64_t value, int64_t least) {
+  if (value >= least && value <= kConsumersMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      base::StrCat(name, " must be ", least, " to ", kConsumersMax, ", not ", value));
+}
+
+absl::Status CheckWords(const api::JobSettings& settings) {
+  TRY(OneOf("order", settings.order, {"fixed", "any"}));
+  TRY(OneOf("visit", settings.visit,
+            {"exactly_once", "at_most_once", "at_least_once"}));
+  TRY(OneOf("remainder", settings.remainder, {"", "drop", "pad", "keep"}));
+  TRY(OneOf("sharding", settings.sharding, {"dynamic", "static", "off"}));
+  TRY(OneOf("target", settings.target, {"any", "local", "remote"}));
+  TRY(InRange("consumers", settings.consumers, 1));
+  TRY(InRange("members", settings.members, 1));
+  return InRange("open_lanes", settings.open_lanes, 0);
+}
+
+absl::Status Needs(bool given, bool there, std::string_view what,
+                   std::string_view wanted) {
+  if (!given || there) return absl::OkStatus();
+  return absl::InvalidArgumentError(base::StrCat(what, " needs ", wanted));
+}
+
+}  // namespace
+
+absl::Status CheckSettings(const api::JobSettings& settings) {
+  TRY(CheckWords(settings));
+  const bool fixed = settings.order == "fixed";
+  TRY(Needs(settings.name.empty(), false, "a job", "a name"));
+  TRY(Needs(settings.pipeline.empty(), false, "a job", "a pipeline"));
+  TRY(Needs(fixed, settings.visit == "exactly_once", "order=\"fixed\"",
+            "visit=\"exactly_once\": order=\"any\" can do without"));
+  TRY(Needs(fixed, settings.sharding != "off", "order=\"fixed\"",
+            "sharding=\"dynamic\" or \"static\""));
+  TRY(Needs(settings.members > 1, fixed, "members", "order=\"fixed\""));
+  TRY(Needs(settings.global_batch, fixed, "global_batch", "order=\"fixed\""));
+  TRY(Needs(settings.open_lanes > 0, fixed, "open_lanes", "order=\"fixed\""));
+  return absl::OkStatus();
+}
+
+absl::Status SameSettings(const api::JobSettings& one, const api::JobSettings& other) {
+  absl::Status status;
+  boost::mp11::mp_for_each<api::json_internal::Members<api::JobSettings>>(
+      [&](auto member) {
+        const auto& a = one.*member.pointer;
+        const auto& b = other.*member.pointer;
+        if (a == b || !status.ok()) return;
+        status = absl::InvalidArgumentError(
+            base::StrCat("consumers of one run differ in ", member.name, ": ",
+                         boost::json::serialize(api::json_internal::Write(a)), " and ",
+                         boost::json::serialize(api::json_internal::Write(b))));
+      });
+  return status;
+}
+
+}  // namespace millrace::control

@@ -1,0 +1,152 @@
+#include "millrace/control/state.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include <boost/describe.hpp>
+
+#include "millrace/api/json.h"
+#include "millrace/api/service.h"
+#include "millrace/api/stream.h"
+#include "millrace/base/status.h"
+#include "millrace/base/text.h"
+#include "millrace/control/events.h"
+
+namespace millrace::control {
+namespace {
+
+// How a snapshot is written.
+struct JobRecord {
+  int64_t job = 0;
+  api::JobSettings settings;
+  int64_t seed = 0;
+  std::optional<api::JobFacts> facts;
+  int64_t incarnation = 0;
+  api::RunName run;
+  std::string state;
+  std::vector<MemberOpened> members;
+  std::vector<api::LaneEnd> ends;
+};
+
+BOOST_DESCRIBE_STRUCT(JobRecord, (),
+                      (job, settings, seed, facts, incarnation, run, state, members,
+                       ends))
+
+struct StateRecord {
+  int64_t next_job = 1;
+  std::vector<JobRecord> jobs;
+};
+
+BOOST_DESCRIBE_STRUCT(StateRecord, (), (next_job, jobs))
+
+JobRecord Written(int64_t number, const JobState& job) {
+  JobRecord record{number,  job.settings, job.seed, job.facts, job.incarnation,
+                   job.run, job.state,    {},       {}};
+  for (const auto& [key, member] : job.members) {
+    record.members.push_back({number, key.consumer, key.member, member.generation,
+                              member.opening, member.host});
+  }
+  for (const auto& [at, rows] : job.ends) record.ends.push_back({at, rows});
+  return record;
+}
+
+JobState Read(const JobRecord& record) {
+  JobState job{record.settings, record.seed,  record.facts, record.incarnation,
+               record.run,      record.state, {},           {}};
+  for (const MemberOpened& member : record.members) {
+    job.members[{member.consumer, member.member}] = {member.generation, member.opening,
+                                                     member.host};
+  }
+  for (const api::LaneEnd& end : record.ends) job.ends[end.at] = end.rows;
+  return job;
+}
+
+// The number of the job that an event is about.
+int64_t JobOf(const Event& event) {
+  if (event.job_listed) return event.job_listed->job;
+  if (event.run_begun) return event.run_begun->job;
+  if (event.member_opened) return event.member_opened->job;
+  if (event.lane_ended) return event.lane_ended->job;
+  if (event.lanes_passed) return event.lanes_passed->job;
+  return 0;
+}
+
+void ApplyTo(JobState& job, const Event& event) {
+  if (event.job_listed) job.facts = event.job_listed->facts;
+  if (const auto& begun = event.run_begun) {
+    job.settings = begun->settings;
+    job.incarnation = begun->incarnation;
+    job.run = begun->run;
+    job.state = begun->state;
+    job.ends.clear();
+  }
+  if (const auto& opened = event.member_opened) {
+    job.members[{opened->consumer, opened->member}] = {opened->generation,
+                                                       opened->opening, opened->host};
+  }
+  if (event.lane_ended && event.lane_ended->incarnation == job.incarnation) {
+    job.ends[event.lane_ended->at] = event.lane_ended->rows;
+  }
+  if (event.lanes_passed && event.lanes_passed->incarnation == job.incarnation) {
+    for (const api::LaneAddress& at : event.lanes_passed->lanes) job.ends.erase(at);
+  }
+}
+
+}  // namespace
+
+absl::Status State::Apply(const Event& event) {
+  if (const auto& made = event.job_made) {
+    JobState& job = jobs_[made->job];
+    job.settings = made->settings;
+    job.seed = made->seed;
+    next_job_ = std::max(next_job_, made->job + 1);
+    return absl::OkStatus();
+  }
+  if (event.job_forgotten) {
+    jobs_.erase(event.job_forgotten->job);
+    return absl::OkStatus();
+  }
+  const auto found = jobs_.find(JobOf(event));
+  if (found == jobs_.end()) {
+    return absl::DataLossError(
+        base::StrCat("the journal speaks of a job that it never made: ", JobOf(event)));
+  }
+  ApplyTo(found->second, event);
+  return absl::OkStatus();
+}
+
+const JobState* State::Find(int64_t job) const {
+  const auto found = jobs_.find(job);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+int64_t State::Named(std::string_view name) const {
+  for (const auto& [number, job] : jobs_) {
+    if (job.settings.name == name) return number;
+  }
+  return 0;
+}
+
+std::string State::Snapshot() const {
+  StateRecord record{next_job_, {}};
+  for (const auto& [number, job] : jobs_) record.jobs.push_back(Written(number, job));
+  return api::ToJson(record);
+}
+
+absl::StatusOr<State> State::FromSnapshot(std::string_view snapshot) {
+  State state;
+  if (snapshot.empty()) return state;
+  const StateRecord record = TRY(api::FromJson<StateRecord>(snapshot));
+  state.next_job_ = record.next_job;
+  for (const JobRecord& job : record.jobs) state.jobs_[job.job] = Read(job);
+  return state;
+}
+
+}  // namespace millrace::control
