@@ -71,7 +71,7 @@ struct OpenJob {
   RunName run = {};
   int64_t consumer = 0;
   int64_t member = 0;
-  std::string opening = {};  // A name of this opening; its repetitions have the same.
+  int64_t opening = 0;  // Its time, in milliseconds: a later opening has a larger one.
   std::string state = {};    // To go on from; empty: from the start.
   bool takeover = false;
 

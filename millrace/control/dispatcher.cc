@@ -42,6 +42,11 @@ std::string Describe(const api::RunName& run) {
                       run.host);
 }
 
+absl::Status TakenOver(const JobState& job) {
+  return absl::FailedPreconditionError(base::StrCat(
+      "job \"", job.settings.name, "\" was taken over by ", Describe(job.run)));
+}
+
 bool IsSameRun(const api::RunName& a, const api::RunName& b) {
   return a.id == b.id && a.restart == b.restart;
 }
@@ -56,6 +61,9 @@ absl::Status Dispatcher::Restore(std::string_view snapshot,
                                  absl::Time now) {
   state_ = TRY(State::FromSnapshot(snapshot));
   for (const std::string& line : events) TRY(state_.Apply(TRY(FromLine(line))));
+  // Versions of a dispatcher before this one are old, as long as clocks go forward; and
+  // if they do not, a version that is not known yet is as good as none.
+  version_ = std::max<int64_t>(version_, absl::ToUnixMillis(now) * 1000);
   for (const auto& [number, job] : state_.jobs()) {
     Job& soft = SoftOf(number);
     soft.heard = now;
@@ -64,9 +72,6 @@ absl::Status Dispatcher::Restore(std::string_view snapshot,
   }
   quiet_until_ = now + 2 * options_.heartbeat;
   restored_ = true;
-  // Versions of a dispatcher before this one are old, as long as clocks go forward; and
-  // if they do not, a version that is not known yet is as good as none.
-  version_ = std::max<int64_t>(version_, absl::ToUnixMillis(now) * 1000);
   return absl::OkStatus();
 }
 
@@ -93,8 +98,9 @@ absl::StatusOr<api::OpenedJob> Dispatcher::Open(const api::OpenJob& open,
   job.heard = now;
   const auto& members = state_.Find(number)->members;
   const auto member = members.find({open.consumer, open.member});
-  const bool again = member != members.end() && member->second.opening == open.opening;
-  if (!again) {
+  const int64_t latest = member == members.end() ? -1 : member->second.opening;
+  if (latest != open.opening) {
+    if (open.opening < latest) return TakenOver(*state_.Find(number));
     TRY(CheckTakeOver(number, open, now));
     TRY(job.openings.Add(open));
     const std::string missing = job.openings.Missing(open);
@@ -126,6 +132,7 @@ absl::Status Dispatcher::CheckTakeOver(int64_t number, const api::OpenJob& open,
   }
   const bool same_launcher = !open.run.id.empty() && open.run.id == job.run.id;
   if (same_launcher && open.run.restart > job.run.restart) return absl::OkStatus();
+  if (same_launcher) return TakenOver(job);
   absl::Time heard = absl::InfinitePast();
   const auto soft = jobs_.find(number);
   if (soft != jobs_.end()) {
@@ -200,9 +207,7 @@ absl::Status Dispatcher::CheckReader(const api::ReaderHello& reader) const {
   const bool current = job->incarnation == reader.incarnation &&
                        member != job->members.end() &&
                        member->second.generation == reader.generation;
-  if (current) return absl::OkStatus();
-  return absl::FailedPreconditionError(base::StrCat(
-      "job \"", job->settings.name, "\" was taken over by ", Describe(job->run)));
+  return current ? absl::OkStatus() : TakenOver(*job);
 }
 
 absl::StatusOr<api::ConsumerNews> Dispatcher::Beat(const api::ConsumerBeat& beat,
@@ -257,16 +262,19 @@ api::ConsumerNews Dispatcher::NewsFor(int64_t number, const api::ConsumerBeat& b
     news.placed.push_back({at, worker});
     if (worker >= 0) workers.insert(worker);
   };
-  for (const api::NeededLane& need : beat.needs) tell(need.at);
+  std::set<api::LaneAddress> lanes;
+  for (const api::NeededLane& need : beat.needs) lanes.insert(need.at);
   for (const auto& [at, placed] : job.placed) {
-    if (placed.version > seen) tell(at);
+    if (placed.version > seen) lanes.insert(at);
   }
+  for (const api::LaneAddress& at : lanes) tell(at);
   for (const int64_t worker : workers) {
     const api::WorkerFacts& facts = workers_.at(worker).facts;
     news.workers.push_back({worker, facts.address, facts.host});
   }
+  // What it needs is told again: it may not have had a use for it the last time.
   for (const auto& [at, known] : job.known) {
-    if (known.version <= seen) continue;
+    if (known.version <= seen && !lanes.contains(at)) continue;
     news.known.push_back({at, known.lane.rows, known.lane.ended});
   }
   if (!job.failed.ok()) {

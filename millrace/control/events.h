@@ -48,7 +48,7 @@ struct MemberOpened {
   int64_t consumer = 0;
   int64_t member = 0;
   int64_t generation = 0;
-  std::string opening = {};
+  int64_t opening = 0;
   std::string host = {};
 };
 

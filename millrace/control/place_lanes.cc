@@ -156,6 +156,7 @@ void Dispatcher::PlaceLane(int64_t number, Job& job, const Wish& wish, absl::Tim
   std::set<int64_t> avoid = wish.avoid;
   if (found != job.placed.end()) {
     Placed& placed = found->second;
+    placed.from = std::max(placed.from, wish.need.from);  // Told with the next news.
     if (placed.now != wish.need.now) {
       placed.now = wish.need.now;
       Changed(placed.worker);

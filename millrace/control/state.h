@@ -28,7 +28,7 @@ struct MemberKey {
 
 struct MemberState {
   int64_t generation = 0;
-  std::string opening = {};
+  int64_t opening = 0;
   std::string host = {};
 
   bool operator==(const MemberState&) const = default;

@@ -240,7 +240,7 @@ class Cluster {
       ranges.push_back({rows.lane, begin, begin + part.rows});
       if (part.last_use) consumer.held.erase(part.token);
     }
-    consumer.taken.emplace_back(ranges, batch.valid);
+    consumer.taken.emplace_back(ranges, batch.valid > 0);
     DoReader(number);
   }
 

@@ -65,7 +65,8 @@ void FixedReader::Advance() {
 bool FixedReader::DecideOne() {
   const bool enough = !positions_.empty() && positions_.front().round < rounds_ &&
                       (!positions_.back().asked || std::ssize(positions_) >= kAheadMax);
-  if (fill_left_ > 0) return FillOne();
+  // What fills up may be rows that are still to be taken: only then is it their turn.
+  if (fill_left_ > 0) return positions_.empty() && FillOne();
   if (ended_ || enough) return false;
   const int64_t number = ahead_.position();
   Turns::Step step = ahead_.Next(known_);
@@ -77,34 +78,52 @@ bool FixedReader::DecideOne() {
     return fill_left_ > 0;
   }
   const int64_t round = number / round_positions();
-  if (options_.global_batch ||
-      lanes::Owner(number, options_.consumers) == options_.consumer) {
-    positions_.push_back(PositionOf(std::move(step.rows), round));
-  }
+  const int64_t rows = RowsIn(step.rows);
   rounds_ = ahead_.position() / round_positions();
+  if (options_.global_batch && rows < options_.batching.rows) {
+    EndShort(std::move(step.rows));
+  } else if (options_.global_batch ||
+             lanes::Owner(number, options_.consumers) == options_.consumer) {
+    AddPosition(std::move(step.rows), rows, rows).round = round;
+  }
   return true;
 }
 
-FixedReader::Position FixedReader::PositionOf(std::vector<LaneRange> rows,
-                                              int64_t round) const {
-  const int64_t all = RowsIn(rows);
-  Position position;
+// Of a batch of so many rows this consumer needs all, or a slice; the first so many of
+// the batch are valid.
+FixedReader::Position& FixedReader::AddPosition(std::vector<LaneRange> rows,
+                                                int64_t all, int64_t valid) {
+  Position& position = positions_.emplace_back();
   position.batch = rows.front().begin;
+  position.all = all;
   position.slice_end = all;
-  position.round = round;
   if (options_.global_batch) {
     position.slice_begin = options_.consumer * all / options_.consumers;
     position.slice_end = (options_.consumer + 1) * all / options_.consumers;
-    // Of a batch that is one piece only the slice is needed.
-    if (rows.size() == 1) {
-      LaneRange& range = rows.front();
-      range.end = range.begin + position.slice_end;
-      range.begin += position.slice_begin;
-      position.slice_end -= std::exchange(position.slice_begin, 0);
-    }
+  }
+  position.valid = std::clamp<int64_t>(valid - position.slice_begin, 0,
+                                       position.slice_end - position.slice_begin);
+  // Of a batch that is one piece only the slice is needed.
+  if (rows.size() == 1 && rows.front().rows() == all) {
+    LaneRange& range = rows.front();
+    range.end = range.begin + position.slice_end;
+    range.begin += position.slice_begin;
+    position.all = range.rows();
+    position.slice_end -= std::exchange(position.slice_begin, 0);
   }
   position.rows = std::move(rows);
   return position;
+}
+
+// A short last batch of all consumers is left out, cut, or filled up.
+void FixedReader::EndShort(std::vector<LaneRange> rows) {
+  const int64_t valid = RowsIn(rows);
+  if (options_.remainder == Remainder::kKeep) {
+    AddPosition(std::move(rows), valid, valid).round = rounds_ - 1;
+  } else if (options_.remainder == Remainder::kPad) {
+    short_ = std::move(rows);
+    fill_left_ = 1;
+  }
 }
 
 // The last round, where it is not full, is left out, given as it is, or filled with
@@ -135,10 +154,28 @@ bool FixedReader::FillOne() {
   }
   unknown_lane_ = step.lane;
   if (step.kind == Turns::Kind::kUnknown) return false;
-  if (--fill_left_ > 0) return true;
-  positions_.push_back(PositionOf(std::move(step.rows), rounds_ - 1));
-  positions_.back().valid = false;
+  if (!short_.empty()) {
+    FillShort(step.rows);
+  } else if (--fill_left_ == 0) {
+    const int64_t rows = RowsIn(step.rows);
+    AddPosition(std::move(step.rows), rows, 0).round = rounds_ - 1;
+  }
   return true;
+}
+
+// The first batch of a pass is a whole one, and fills any other up; unless it is the
+// only one, whose rows are repeated.
+void FixedReader::FillShort(const std::vector<LaneRange>& rows) {
+  const int64_t valid = RowsIn(short_);
+  const int64_t whole = options_.batching.rows;
+  int64_t missing = RowsIn(rows) == whole ? whole - valid : 0;
+  for (LaneRange range : rows) {
+    range.end = std::min(range.end, range.begin + missing);
+    missing -= range.rows();
+    if (range.rows() > 0) short_.push_back(range);
+  }
+  fill_left_ = 0;
+  AddPosition(std::exchange(short_, {}), whole, valid).round = rounds_ - 1;
 }
 
 // --- Asking ---
@@ -160,15 +197,22 @@ void FixedReader::AskPositions() {
     position.asked = true;
     const bool whole = position.rows.size() == 1;
     for (const LaneRange& range : position.rows) {
-      Lane& lane = lanes_[range.lane];
       // Who reads alone may have asked before this was decided.
-      const int64_t begin = std::max(range.begin, lane.asked_to);
-      if (begin >= range.end) continue;
-      const bool rest = begin > range.begin || !whole;
-      AddAsk(range.lane, {begin, range.end, rest ? begin : position.batch});
-      if (alone()) lane.asked_to = range.end;
+      if (alone() && (IsHere(range) || IsAsked(range))) continue;
+      AddAsk(range.lane,
+             {range.begin, range.end, whole ? position.batch : range.begin});
+      Lane& lane = lanes_[range.lane];
+      lane.asked_to = std::max(lane.asked_to, range.end);
     }
   }
+}
+
+bool FixedReader::IsAsked(const LaneRange& range) const {
+  const auto lane = lanes_.find(range.lane);
+  if (lane == lanes_.end()) return false;
+  return std::ranges::any_of(lane->second.asks, [&](const Ask& ask) {
+    return ask.begin <= range.begin && range.begin < ask.end;
+  });
 }
 
 // Who reads alone needs all of every lane, so it asks before it knows what there is,
@@ -348,7 +392,7 @@ TakenBatch FixedReader::Take() {
   CHECK(ready() == Ready::kBatch);
   const Position next = std::move(positions_.front());
   positions_.pop_front();
-  TakenBatch batch{{}, next.slice_begin, next.slice_end, next.valid};
+  TakenBatch batch{{}, next.all, next.slice_begin, next.slice_end, next.valid};
   for (const LaneRange& range : next.rows) TakeRows(range, batch);
   if (++taken_batches_ % kAheadMax == 0) ForgetPassed();
   StepTaken(next.round);
@@ -404,8 +448,10 @@ std::vector<LaneNeed> FixedReader::Needs() const {
     needs.push_back({At(range.lane), range.begin, now, placed});
   };
   for (const Position& position : positions_) {
-    for (const LaneRange& range : position.rows) {
-      if (!IsHere(range)) add(range, /*now=*/true);
+    for (LaneRange range : position.rows) {
+      if (IsHere(range)) continue;
+      if (position.rows.size() == 1) range.begin = position.batch;
+      add(range, /*now=*/true);
     }
   }
   if (fill_left_ > 0 && unknown_lane_ >= 0) add({unknown_lane_}, /*now=*/true);

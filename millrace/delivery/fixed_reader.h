@@ -68,9 +68,10 @@ struct BatchPart {
 // What the training loop is handed: one part, or several that are to be joined.
 struct TakenBatch {
   std::vector<BatchPart> parts;
-  int64_t slice_begin = 0;  // Of the joined rows: this consumer's.
+  int64_t rows = 0;         // The joined rows are repeated up to so many …
+  int64_t slice_begin = 0;  // … and these of them are this consumer's.
   int64_t slice_end = 0;
-  bool valid = true;  // False: rows of the pass's beginning, to fill the last round.
+  int64_t valid = 0;  // The first so many of these; others fill the last round up.
 };
 
 // A lane that must be run for a consumer.
@@ -138,11 +139,12 @@ class FixedReader {
   struct Position {
     std::vector<lanes::LaneRange> rows;  // That are needed of it.
     int64_t batch = 0;        // The first row of the batch, where that is one range.
+    int64_t all = 0;          // Rows, repeated up to that many.
     int64_t slice_begin = 0;  // Of these rows: this consumer's.
     int64_t slice_end = 0;
+    int64_t valid = 0;  // Of the slice: the first so many.
     int64_t round = 0;
     bool asked = false;
-    bool valid = true;
   };
 
   // Rows that were, or are to be, asked for, and did not come yet.
@@ -171,9 +173,11 @@ class FixedReader {
 
   void Advance();
   bool DecideOne();
-  Position PositionOf(std::vector<lanes::LaneRange> rows, int64_t round) const;
+  Position& AddPosition(std::vector<lanes::LaneRange> rows, int64_t all, int64_t valid);
   void EndRounds();
+  void EndShort(std::vector<lanes::LaneRange> rows);
   bool FillOne();
+  void FillShort(const std::vector<lanes::LaneRange>& rows);
   void AskPositions();
   void AskAlone();
   bool HasRoom() const;
@@ -181,6 +185,7 @@ class FixedReader {
   void AddAsk(int64_t number, const Ask& ask);
   void Send(int64_t number, const Lane& lane);
   bool IsHere(const lanes::LaneRange& range) const;
+  bool IsAsked(const lanes::LaneRange& range) const;
   void TakeRows(const lanes::LaneRange& range, TakenBatch& batch);
   void StepTaken(int64_t round);
   void ForgetPassed();
@@ -200,8 +205,9 @@ class FixedReader {
   lanes::Turns ahead_;  // Decides.
   lanes::Turns taken_;  // Follows what was taken.
   lanes::Rest whole_;
-  std::optional<lanes::Turns> fill_;  // What the last round is padded with.
-  int64_t fill_left_ = 0;             // So many positions of that are to be passed.
+  std::optional<lanes::Turns> fill_;     // What the last round is padded with.
+  int64_t fill_left_ = 0;                // So many positions of that are to be passed.
+  std::vector<lanes::LaneRange> short_;  // A last batch that is to be filled up.
   std::deque<Position> positions_;
   std::map<int64_t, Lane> lanes_;
   bool ended_ = false;  // All positions are decided.

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +15,6 @@
 #include "millrace/api/stream.h"
 #include "millrace/base/check.h"
 #include "millrace/base/ids.h"
-#include "millrace/base/text.h"
 
 namespace millrace::delivery {
 namespace {
@@ -48,13 +48,26 @@ LaneServer::Lane& LaneServer::Add(const JobLane& key, int64_t from, int64_t memb
 void LaneServer::Assign(const JobLane& key, const Assignment& assignment) {
   if (key.incarnation < incarnations_[key.job]) return;
   EndBefore(key.job, key.incarnation);
+  if (done_.contains(key)) return;
   Lane& lane = Add(key, assignment.from, assignment.members);
   lane.assigned = true;
   lane.now = assignment.now;
+  LetGoBefore(lane, assignment.from);
+  PullMore(lane);
   StartWaiting();
 }
 
+// Nobody needs rows before this one: their readers have them from elsewhere.
+void LaneServer::LetGoBefore(Lane& lane, int64_t row) {
+  while (!lane.blocks.empty() && lane.blocks.begin()->second.made.end <= row) {
+    const Made& made = lane.blocks.begin()->second.made;
+    lane.had.Add(made.begin, made.end);
+    Erase(lane, lane.blocks.begin());
+  }
+}
+
 void LaneServer::Unassign(const JobLane& lane) {
+  done_.erase(lane);
   const auto found = lanes_.find(lane);
   if (found == lanes_.end()) return;
   found->second.assigned = found->second.now = false;
@@ -73,6 +86,9 @@ void LaneServer::EndBefore(int64_t job, int64_t incarnation) {
     if (over) Stop(it->second);
     it = over ? lanes_.erase(it) : std::next(it);
   }
+  std::erase_if(done_, [&](const auto& entry) {
+    return entry.first.job == job && entry.first.incarnation < incarnation;
+  });
   std::erase_if(readers_, [&](const auto& entry) {
     const auto& [id, reader] = entry;
     const bool over = reader.hello.job == job && reader.hello.incarnation < incarnation;
@@ -149,6 +165,7 @@ void LaneServer::OnMade(RunId run, const Made& made) {
   CHECK_EQ(made.begin, lane.next);
   lane.pulling = false;
   lane.next = made.end;
+  lane.made = std::max(lane.made, made.end);
   lane.bytes += made.bytes;
   const bool had = lane.had.FirstMissing(made.begin) >= made.end;
   lane.blocks[made.begin] = {made, had ? 0 : (made.end - made.begin) * lane.members};
@@ -207,6 +224,7 @@ void LaneServer::Serve(const JobLane& key) {
     LaneNews& news = news_.try_emplace(key, LaneNews{key}).first->second;
     news.rows = *lane.rows;
     news.ended = news.released = true;
+    done_[key] = *lane.rows;
     lanes_.erase(key);
     return;
   }
@@ -332,8 +350,7 @@ void LaneServer::StartWaiting() {
 
 // Stops a lane that nobody needs yet: the last of them.
 bool LaneServer::MakeRoom() {
-  for (auto it = lanes_.rbegin(); it != lanes_.rend(); ++it) {
-    Lane& lane = it->second;
+  for (auto& [key, lane] : std::views::reverse(lanes_)) {
     if (!lane.run || IsNeeded(lane)) continue;
     Stop(lane);
     return true;
@@ -376,15 +393,19 @@ void LaneServer::PullMore(Lane& lane) {
 
 std::vector<LaneNews> LaneServer::TakeNews() {
   std::vector<LaneNews> news;
-  for (auto& [key, item] : std::exchange(news_, {})) news.push_back(std::move(item));
+  news.reserve(news_.size());
+  for (auto& [key, item] : news_) news.push_back(std::move(item));
+  news_.clear();
   return news;
 }
 
 std::vector<LaneNews> LaneServer::AllNews() const {
   std::vector<LaneNews> news;
+  news.reserve(lanes_.size() + done_.size());
   for (const auto& [key, lane] : lanes_) {
-    news.push_back({key, lane.rows.value_or(lane.next), lane.rows.has_value()});
+    news.push_back({key, lane.rows.value_or(lane.made), lane.rows.has_value()});
   }
+  for (const auto& [key, rows] : done_) news.push_back({key, rows, true, true});
   return news;
 }
 

@@ -126,7 +126,8 @@ class LaneServer {
  public:
   explicit LaneServer(const LaneServerOptions& options) : options_(options) {}
 
-  // The dispatcher wants a lane to be run: readers will come.
+  // The dispatcher wants a lane to be run: readers will come. It says so again and
+  // again, as the first row that is needed moves on.
   void Assign(const JobLane& lane, const Assignment& assignment);
 
   // The dispatcher has given it to somebody else, or nobody needs it.
@@ -151,7 +152,8 @@ class LaneServer {
   // What has changed since it was last asked.
   std::vector<LaneNews> TakeNews();
 
-  // The lanes that are here, for a dispatcher that has forgotten them.
+  // All lanes that are here or were, as far as the dispatcher has not taken them back:
+  // for one that has forgotten them.
   std::vector<LaneNews> AllNews() const;
 
   int64_t runs() const { return std::ssize(runs_); }
@@ -185,6 +187,7 @@ class LaneServer {
     std::optional<RunId> run = {};         // Makes it now.
     bool pulling = false;                  // The run was told to make one.
     int64_t next = 0;                      // The row it makes next.
+    int64_t made = 0;                      // Rows that are known to exist.
     std::optional<int64_t> rows = {};      // In all, once it is known.
     std::map<int64_t, Block> blocks = {};  // By first row.
     int64_t bytes = 0;                     // In them.
@@ -218,9 +221,11 @@ class LaneServer {
   void Start(const JobLane& key, Lane& lane);
   void PullMore(Lane& lane);
   void LetGoForStarved(Lane& lane);
+  void LetGoBefore(Lane& lane, int64_t row);
 
   LaneServerOptions options_;
   std::map<JobLane, Lane> lanes_;
+  std::map<JobLane, int64_t> done_;  // Lanes that all have had, and their rows.
   std::map<ReaderId, Reader> readers_;
   std::map<RunId, JobLane> runs_;
   std::map<int64_t, int64_t> incarnations_;  // The latest of each job.

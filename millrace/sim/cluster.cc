@@ -1,0 +1,478 @@
+#include "millrace/sim/cluster.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+#include "millrace/api/service.h"
+#include "millrace/api/state.h"
+#include "millrace/api/stream.h"
+#include "millrace/base/check.h"
+#include "millrace/base/ids.h"
+#include "millrace/base/random.h"
+#include "millrace/base/status.h"
+#include "millrace/base/text.h"
+#include "millrace/control/dispatcher.h"
+#include "millrace/delivery/lane_server.h"
+#include "millrace/lanes/manifest.h"
+#include "millrace/lanes/order.h"
+#include "millrace/lanes/rest.h"
+#include "millrace/lanes/state.h"
+#include "millrace/lanes/tracks.h"
+#include "millrace/sim/network.h"
+#include "millrace/sim/sim_consumer.h"
+#include "millrace/sim/sim_worker.h"
+
+namespace millrace::sim {
+namespace {
+
+constexpr int64_t kStepsMax = 400'000;
+constexpr int64_t kFaultySteps = 12'000;  // After which all goes well.
+
+std::vector<int64_t> SomeLanes(base::Generator& random) {
+  std::vector<int64_t> rows(random.Integer(0, 16));
+  for (int64_t& lane : rows) lane = random.Integer(0, 4) * random.Integer(0, 7);
+  return rows;
+}
+
+int64_t RowsIn(const std::vector<lanes::LaneRange>& ranges) {
+  int64_t rows = 0;
+  for (const lanes::LaneRange& range : ranges) rows += range.rows();
+  return rows;
+}
+
+double SomeLoss(base::Generator& random) {
+  constexpr double kLosses[] = {0, 0.05, 0.3};
+  return kLosses[random.Integer(0, 3)];
+}
+
+}  // namespace
+
+Cluster::Cluster(uint64_t seed)
+    : random_(base::RandomKey(seed, 0, 0), {}),
+      requests_(SomeLoss(random_)),
+      replies_(SomeLoss(random_)) {
+  for (int64_t passes = random_.Integer(1, 3); passes > 0; --passes) {
+    truth_.lane_rows.push_back(SomeLanes(random_));
+  }
+  truth_.batch_rows = random_.Integer(1, 6);
+  truth_.counted = random_.Integer(0, 2) == 0;
+  runs_max_ = random_.Integer(5, 12);
+  buffer_bytes_ = random_.Integer(1, 40);
+  StartDispatcher();
+  workers_ = std::vector<Worker>(random_.Integer(1, 5));
+  for (Worker& worker : workers_) StartWorker(worker);
+  BeginRun("");
+}
+
+absl::Status Cluster::Run() {
+  for (int64_t step = 0; step < kStepsMax; ++step) {
+    if (AllDone()) {
+      TRY(CheckTaken());
+      return CheckReplay();
+    }
+    now_ += absl::Milliseconds(random_.Integer(0, 20));
+    Beat();
+    if (step < kFaultySteps && random_.Integer(0, 400) == 0) Fault();
+    if (step == kFaultySteps) StartLost(1);
+    TRY(Step());
+  }
+  std::string waiting = "no progress";
+  for (const Consumer& consumer : consumers_) waiting += consumer.process->Describe();
+  return absl::DeadlineExceededError(waiting);
+}
+
+absl::Status Cluster::Step() {
+  const int64_t dice = random_.Integer(0, 100);
+  if (dice < 20) return DeliverRequest();
+  if (dice < 40) return DeliverReply();
+  if (dice < 65) return DeliverStream();
+  if (dice < 85) {
+    Worker& worker = workers_[random_.Integer(0, std::ssize(workers_))];
+    if (worker.process != nullptr) worker.process->MakeOne(random_);
+    return absl::OkStatus();
+  }
+  Consumer& consumer = consumers_[random_.Integer(0, std::ssize(consumers_))];
+  const absl::Status stepped = consumer.process->Step();
+  SendOut(consumer);
+  return stepped;
+}
+
+// --- Processes ---
+
+void Cluster::BeginRun(const std::string& state) {
+  state_ = state;
+  for (Consumer& consumer : consumers_) {
+    while (!consumer.streams.empty()) Break(consumer, consumer.streams.begin()->first);
+  }
+  const int64_t life = consumers_.empty() ? 1 : consumers_[0].life + 1;
+  settings_ = {.name = "job", .pipeline = "text"};
+  settings_.consumers = random_.Integer(1, 5);
+  settings_.members = random_.Integer(0, 3) == 0 ? 2 : 1;
+  settings_.global_batch = random_.Integer(0, 4) == 0;
+  constexpr const char* kRemainders[] = {"drop", "pad", "keep"};
+  settings_.remainder = kRemainders[random_.Integer(0, 3)];
+  settings_.open_lanes = random_.Integer(1, 6);
+  consumers_.clear();
+  for (int64_t i = 0; i < settings_.consumers * settings_.members; ++i) {
+    api::OpenJob open{.settings = settings_};
+    open.run = {"run", restarts_, "host"};
+    open.consumer = i / settings_.members;
+    open.member = i % settings_.members;
+    open.opening = ++openings_;
+    open.state = state;
+    consumers_.push_back(
+        {std::make_unique<SimConsumer>(open, truth_, random_.Integer(1, 30)), life});
+  }
+  ++restarts_;
+}
+
+void Cluster::StartWorker(Worker& worker) {
+  ++worker.life;
+  const delivery::LaneServerOptions options{.runs_max = runs_max_,
+                                            .buffer_bytes = buffer_bytes_};
+  worker.process = std::make_unique<SimWorker>(
+      next_worker_++, options, truth_,
+      [this](delivery::ReaderId reader, const api::WorkerMessage& message,
+             const Rows& rows) { ToReader(reader, message, rows); });
+}
+
+void Cluster::LoseWorker(Worker& worker) {
+  if (worker.process == nullptr) return;
+  const int64_t number = worker.process->number();
+  worker.process.reset();
+  for (Consumer& consumer : consumers_) Break(consumer, number);
+}
+
+void Cluster::StartDispatcher() {
+  dispatcher_ = std::make_unique<control::Dispatcher>(control::DispatcherOptions{}, 7);
+  // Half of the journal may have become a snapshot.
+  std::string snapshot;
+  std::vector<std::string> events = journal_;
+  if (random_.Integer(0, 2) == 0) {
+    control::Dispatcher before({}, 7);
+    const int64_t half = std::ssize(events) / 2;
+    const std::vector<std::string> first(events.begin(), events.begin() + half);
+    if (before.Restore("", first, now_).ok()) {
+      snapshot = before.state().Snapshot();
+      events.erase(events.begin(), events.begin() + half);
+    }
+  }
+  const absl::Status restored = dispatcher_->Restore(snapshot, events, now_);
+  CHECK(restored.ok()) << restored;
+}
+
+absl::Status Cluster::CheckReplay() const {
+  control::Dispatcher again({}, 7);
+  TRY(again.Restore("", journal_, now_));
+  if (again.state().Snapshot() == dispatcher_->state().Snapshot()) {
+    return absl::OkStatus();
+  }
+  return absl::InternalError("replaying the journal gives another state");
+}
+
+void Cluster::Fault() {
+  Worker& worker = workers_[random_.Integer(0, std::ssize(workers_))];
+  Consumer& consumer = consumers_[random_.Integer(0, std::ssize(consumers_))];
+  switch (random_.Integer(0, 7)) {
+    case 0:
+    case 1:
+      LoseWorker(worker);
+      break;
+    case 2:
+      StartDispatcher();
+      break;
+    case 3:
+      worker.cut_off = now_ + absl::Seconds(random_.Integer(1, 10));
+      break;
+    case 4:
+      ResumeElsewhere();
+      break;
+    default:
+      if (!consumer.streams.empty()) Break(consumer, consumer.streams.begin()->first);
+  }
+  StartLost(0.5);
+}
+
+void Cluster::StartLost(double likelihood) {
+  for (Worker& worker : workers_) {
+    const bool starts = worker.process == nullptr && random_.Uniform() < likelihood;
+    if (starts) StartWorker(worker);
+  }
+}
+
+// Saves where all are at one step, loses all consumers, goes on with others.
+void Cluster::ResumeElsewhere() {
+  for (const Consumer& consumer : consumers_) {
+    const SimConsumer& first = *consumers_[0].process;
+    if (!consumer.process->opened() || consumer.process->done()) return;
+    if (consumer.process->taken().size() != first.taken().size()) return;
+    if (consumer.process->State() != first.State()) return;
+  }
+  const std::string state = consumers_[0].process->State();
+  if (!CheckTaken().ok()) return;
+  BeginRun(state);
+}
+
+// --- Messages ---
+
+Cluster::Worker* Cluster::FindWorker(int64_t number) {
+  for (Worker& worker : workers_) {
+    if (worker.process != nullptr && worker.process->number() == number) return &worker;
+  }
+  return nullptr;
+}
+
+// Everybody beats several times a heartbeat: what is lost is said again soon.
+void Cluster::Beat() {
+  if (now_ < next_beats_) return;
+  next_beats_ = now_ + absl::Milliseconds(random_.Integer(100, 300));
+  const int64_t workers = std::ssize(workers_);
+  for (int64_t who = 0; who < workers; ++who) {
+    const Worker& worker = workers_[who];
+    if (worker.process == nullptr || now_ < worker.cut_off) continue;
+    requests_.Send({worker.process->Beat(), who, worker.life}, random_);
+  }
+  for (int64_t i = 0; i < std::ssize(consumers_); ++i) {
+    const Consumer& consumer = consumers_[i];
+    Request request{consumer.process->open(), workers + i, consumer.life};
+    if (consumer.process->opened()) request.what = consumer.process->Beat();
+    requests_.Send(request, random_);
+  }
+}
+
+// Events are written down before the reply goes.
+absl::Status Cluster::DeliverRequest() {
+  if (requests_.empty()) return absl::OkStatus();
+  const Request request = requests_.Take(random_);
+  Reply reply{{}, request.from, request.life};
+  absl::Status status;
+  const auto keep = [&](auto result) {
+    status = result.status();
+    if (result.ok()) reply.what = *std::move(result);
+  };
+  if (const auto* open = std::get_if<api::OpenJob>(&request.what)) {
+    keep(dispatcher_->Open(*open, now_));
+  } else if (const auto* consumer = std::get_if<api::ConsumerBeat>(&request.what)) {
+    keep(dispatcher_->Beat(*consumer, now_));
+  } else {
+    keep(dispatcher_->Beat(std::get<api::WorkerBeat>(request.what), now_));
+  }
+  dispatcher_->Place(now_);
+  for (std::string& event : dispatcher_->TakeEvents()) {
+    journal_.push_back(std::move(event));
+  }
+  if (status.ok()) replies_.Send(reply, random_);
+  // Of a run before, or before this one was allowed in.
+  if (absl::IsFailedPrecondition(status)) return absl::OkStatus();
+  return status;
+}
+
+absl::Status Cluster::DeliverReply() {
+  if (replies_.empty()) return absl::OkStatus();
+  const Reply reply = replies_.Take(random_);
+  const int64_t workers = std::ssize(workers_);
+  if (reply.to < workers) {
+    Worker& worker = workers_[reply.to];
+    if (worker.process == nullptr || worker.life != reply.life) return absl::OkStatus();
+    if (now_ < worker.cut_off) return absl::OkStatus();
+    worker.process->OnNews(std::get<api::WorkerNews>(reply.what));
+    return absl::OkStatus();
+  }
+  const int64_t number = reply.to - workers;
+  if (number >= std::ssize(consumers_)) return absl::OkStatus();
+  Consumer& consumer = consumers_[number];
+  if (consumer.life != reply.life) return absl::OkStatus();
+  if (const auto* opened = std::get_if<api::OpenedJob>(&reply.what)) {
+    TRY(consumer.process->OnOpened(*opened));
+  } else {
+    TRY(consumer.process->OnNews(std::get<api::ConsumerNews>(reply.what)));
+  }
+  SendOut(consumer);
+  return absl::OkStatus();
+}
+
+// --- Streams ---
+
+Stream& Cluster::StreamTo(Consumer& consumer, int64_t worker) {
+  const auto [found, added] = consumer.streams.try_emplace(worker);
+  Stream& stream = found->second;
+  if (!added) return stream;
+  stream.reader = base::MakeId<delivery::ReaderId>(next_reader_++);
+  stream.consumer = &consumer - consumers_.data();
+  stream.worker = worker;
+  readers_[stream.reader] = stream.consumer;
+  stream.to_worker.push_back({consumer.process->hello(), {}, {}});
+  return stream;
+}
+
+void Cluster::SendOut(Consumer& consumer) {
+  for (auto& [worker, message] : consumer.process->TakeOutgoing()) {
+    if (FindWorker(worker) == nullptr) {
+      consumer.process->OnWorkerGone(worker);  // Connecting fails.
+      continue;
+    }
+    StreamTo(consumer, worker).to_worker.push_back(std::move(message));
+  }
+}
+
+void Cluster::Break(Consumer& consumer, int64_t worker) {
+  const auto found = consumer.streams.find(worker);
+  if (found == consumer.streams.end()) return;
+  const delivery::ReaderId reader = found->second.reader;
+  consumer.streams.erase(found);
+  readers_.erase(reader);
+  if (Worker* const other = FindWorker(worker)) other->process->OnReaderGone(reader);
+  consumer.process->OnWorkerGone(worker);
+  SendOut(consumer);
+}
+
+absl::Status Cluster::DeliverStream() {
+  Consumer& consumer = consumers_[random_.Integer(0, std::ssize(consumers_))];
+  if (consumer.streams.empty()) return absl::OkStatus();
+  const auto it = std::next(consumer.streams.begin(),
+                            random_.Integer(0, std::ssize(consumer.streams)));
+  Stream& stream = it->second;
+  if (random_.Integer(0, 2) == 0 && !stream.to_worker.empty()) {
+    const api::ReaderMessage message = std::move(stream.to_worker.front());
+    stream.to_worker.pop_front();
+    Worker* const worker = FindWorker(stream.worker);
+    if (worker == nullptr) return absl::OkStatus();
+    worker->process->OnReader(stream.reader, message, settings_.members);
+  } else if (!stream.to_consumer.empty()) {
+    const auto [message, rows] = std::move(stream.to_consumer.front());
+    stream.to_consumer.pop_front();
+    TRY(consumer.process->OnWorker(message, rows));
+    SendOut(consumer);
+  }
+  return absl::OkStatus();
+}
+
+void Cluster::ToReader(delivery::ReaderId reader, const api::WorkerMessage& message,
+                       const Rows& rows) {
+  const auto found = readers_.find(reader);
+  if (found == readers_.end()) return;
+  for (auto& [worker, stream] : consumers_[found->second].streams) {
+    if (stream.reader == reader) stream.to_consumer.emplace_back(message, rows);
+  }
+}
+
+// --- What must hold ---
+
+bool Cluster::AllDone() const {
+  return std::ranges::all_of(
+      consumers_, [](const Consumer& consumer) { return consumer.process->done(); });
+}
+
+// What is left of a pass according to a state, as everybody reads it; but with the ends
+// of lanes, which not everybody knows.
+lanes::Rest Cluster::RestOf(const lanes::State& state) const {
+  std::vector<int64_t> seen = truth_.lane_rows[state.pass];
+  if (!truth_.counted) seen.assign(seen.size(), lanes::kRowsMax);
+  const lanes::OrderRecord order{lanes::OrderKind::kFixed, settings_.open_lanes};
+  lanes::Rest rest = lanes::Resume(state, seen, order).value();
+  const auto end = [&](std::vector<lanes::LaneRange>& ranges) {
+    for (lanes::LaneRange& range : ranges) {
+      range.end = truth_.lane_rows[state.pass][range.lane];
+    }
+    std::erase_if(ranges, [](const lanes::LaneRange& r) { return r.rows() <= 0; });
+  };
+  for (lanes::Track& track : rest.tracks) {
+    end(track.carry);
+    end(track.lanes);
+  }
+  return rest;
+}
+
+// What a consumer takes in this run if it takes all, by the plain loop over the tracks.
+std::vector<TakenRows> Cluster::Expected(int64_t consumer) const {
+  std::vector<TakenRows> expected;
+  lanes::State state;
+  if (!state_.empty()) state = api::StateFromJson(state_).value();
+  for (int64_t pass = state.pass; pass < std::ssize(truth_.lane_rows); ++pass) {
+    const lanes::Batching batching{truth_.batch_rows, false};
+    const lanes::Rest all =
+        lanes::DealAll(truth_.lane_rows[pass], settings_.open_lanes);
+    const bool resumed = pass == state.pass && !state_.empty();
+    const lanes::TrackOrder whole(all, batching);
+    const lanes::TrackOrder order(resumed ? RestOf(state) : all, batching);
+    for (TakenRows& taken : settings_.global_batch
+                                ? ExpectedSlices(order, whole, consumer)
+                                : ExpectedTurns(order, whole, consumer)) {
+      taken.pass = pass;
+      expected.push_back(std::move(taken));
+    }
+  }
+  return expected;
+}
+
+std::vector<TakenRows> Cluster::ExpectedTurns(const lanes::Order& order,
+                                              const lanes::Order& whole,
+                                              int64_t consumer) const {
+  std::vector<TakenRows> expected;
+  const int64_t n = settings_.consumers;
+  const int64_t positions = order.positions();
+  for (int64_t p = consumer; p < positions / n * n; p += n) {
+    expected.push_back({0, order.At(p), RowsIn(order.At(p))});
+  }
+  const int64_t last = positions % n;
+  if (last == 0 || settings_.remainder == "drop") return expected;
+  if (consumer < last) {
+    const std::vector<lanes::LaneRange> rows = order.At(positions - last + consumer);
+    expected.push_back({0, rows, RowsIn(rows)});
+  } else if (settings_.remainder == "pad") {
+    expected.push_back({0, whole.At((consumer - last) % whole.positions()), 0});
+  }
+  return expected;
+}
+
+std::vector<TakenRows> Cluster::ExpectedSlices(const lanes::Order& order,
+                                               const lanes::Order& whole,
+                                               int64_t consumer) const {
+  std::vector<TakenRows> expected;
+  for (int64_t p = 0; p < order.positions(); ++p) {
+    std::vector<lanes::LaneRange> rows = order.At(p);
+    const int64_t valid = RowsIn(rows);
+    const bool is_short = valid < truth_.batch_rows;
+    if (is_short && settings_.remainder == "drop") continue;
+    if (is_short && settings_.remainder == "pad") {
+      const std::vector<lanes::LaneRange> first = whole.At(0);
+      const bool fills = RowsIn(first) == truth_.batch_rows;
+      for (const lanes::LaneRange& range :
+           Slice(first, 0, fills ? truth_.batch_rows - valid : 0)) {
+        rows.push_back(range);
+      }
+      rows = Repeat(rows, truth_.batch_rows);
+    }
+    const int64_t begin = consumer * RowsIn(rows) / settings_.consumers;
+    const int64_t end = (consumer + 1) * RowsIn(rows) / settings_.consumers;
+    expected.push_back({0, Slice(rows, begin, end),
+                        std::clamp<int64_t>(valid - begin, 0, end - begin)});
+  }
+  return expected;
+}
+
+absl::Status Cluster::CheckTaken() const {
+  for (const Consumer& consumer : consumers_) {
+    const std::vector<TakenRows>& taken = consumer.process->taken();
+    const std::vector<TakenRows> expected = Expected(consumer.process->open().consumer);
+    const bool whole = !consumer.process->done() || taken.size() == expected.size();
+    const bool prefix = taken.size() <= expected.size() &&
+                        std::equal(taken.begin(), taken.end(), expected.begin());
+    if (whole && prefix) continue;
+    return absl::InternalError(base::StrCat(
+        "consumer ", consumer.process->open().consumer, " took ", taken.size(), " of ",
+        expected.size(), " batches, or others than the plain loop gives"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace millrace::sim

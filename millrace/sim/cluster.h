@@ -1,0 +1,108 @@
+// A whole cluster in one thread, on virtual time: a dispatcher with its journal,
+// workers that come and go, consumers that read a job to its end. One seed decides all
+// of it: the data, the settings, who acts when, what is lost, who dies. What must hold
+// (protocol.md section 8) is checked on the way and at the end.
+//
+//   absl::Status status = Cluster(seed).Run();
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+#include "millrace/api/service.h"
+#include "millrace/api/stream.h"
+#include "millrace/base/random.h"
+#include "millrace/control/dispatcher.h"
+#include "millrace/delivery/lane_server.h"
+#include "millrace/lanes/order.h"
+#include "millrace/lanes/rest.h"
+#include "millrace/lanes/state.h"
+#include "millrace/sim/network.h"
+#include "millrace/sim/sim_consumer.h"
+#include "millrace/sim/sim_worker.h"
+
+namespace millrace::sim {
+
+class Cluster {
+ public:
+  explicit Cluster(uint64_t seed);
+
+  // Runs the job to its end; an error says what did not hold.
+  absl::Status Run();
+
+ private:
+  struct Consumer {
+    std::unique_ptr<SimConsumer> process;
+    int64_t life = 0;
+    std::map<int64_t, Stream> streams = {};  // By the worker's number.
+  };
+
+  struct Worker {
+    std::unique_ptr<SimWorker> process;
+    int64_t life = 0;
+    absl::Time cut_off = absl::InfinitePast();  // From the dispatcher, until then.
+  };
+
+  absl::Status Step();
+  void Fault();
+
+  // Starts all consumers of a run, from a state.
+  void BeginRun(const std::string& state);
+  void StartWorker(Worker& worker);
+  void LoseWorker(Worker& worker);
+  void StartLost(double likelihood);
+  void StartDispatcher();
+  absl::Status CheckReplay() const;
+  void ResumeElsewhere();
+
+  absl::Status DeliverRequest();
+  absl::Status DeliverReply();
+  absl::Status DeliverStream();
+  void Beat();
+
+  Worker* FindWorker(int64_t number);
+  void SendOut(Consumer& consumer);
+  Stream& StreamTo(Consumer& consumer, int64_t worker);
+  void Break(Consumer& consumer, int64_t worker);
+  void ToReader(delivery::ReaderId reader, const api::WorkerMessage& message,
+                const Rows& rows);
+
+  bool AllDone() const;
+  absl::Status CheckTaken() const;
+  lanes::Rest RestOf(const lanes::State& state) const;
+  std::vector<TakenRows> Expected(int64_t consumer) const;
+  std::vector<TakenRows> ExpectedTurns(const lanes::Order& order,
+                                       const lanes::Order& whole,
+                                       int64_t consumer) const;
+  std::vector<TakenRows> ExpectedSlices(const lanes::Order& order,
+                                        const lanes::Order& whole,
+                                        int64_t consumer) const;
+
+  base::Generator random_;
+  Truth truth_;
+  absl::Time now_ = absl::UnixEpoch();
+  absl::Time next_beats_ = absl::UnixEpoch();
+  int64_t runs_max_ = 1;
+  int64_t buffer_bytes_ = 1;
+  api::JobSettings settings_;
+  int64_t restarts_ = 0;
+  std::string state_;  // That this run began with.
+  std::unique_ptr<control::Dispatcher> dispatcher_;
+  std::vector<std::string> journal_;
+  std::vector<Worker> workers_;
+  std::vector<Consumer> consumers_;
+  std::map<delivery::ReaderId, int64_t> readers_;  // To consumers.
+  Cloud<Request> requests_;
+  Cloud<Reply> replies_;
+  int64_t next_reader_ = 0;
+  int64_t next_worker_ = 1;
+  int64_t openings_ = 0;
+};
+
+}  // namespace millrace::sim
