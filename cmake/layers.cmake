@@ -9,6 +9,7 @@ find_package(spdlog REQUIRED)
 
 # What large Python packages export for all the world to see is linked statically, and
 # hidden: else our calls would go to their versions of it.
+find_library(MILLRACE_SQLITE NAMES libsqlite3.a REQUIRED)
 find_library(MILLRACE_ZLIB NAMES libz.a REQUIRED)
 find_library(MILLRACE_ZSTD NAMES libzstd.a REQUIRED)
 
@@ -26,6 +27,7 @@ millrace_layer(control  USES api)
 millrace_layer(delivery USES api)
 millrace_layer(sim      USES control delivery)
 millrace_layer(rewrite  USES ir            TESTS_USE ops)
+millrace_layer(metadata USES base         LINKS ${MILLRACE_SQLITE} m)
 millrace_layer(storage  USES lanes frames  THREADS file_entries memory_entries)
 millrace_layer(kernels  USES ir codec      LINKS JPEG::JPEG PNG::PNG webp hwy::hwy re2)
 millrace_layer(ops      USES storage kernels)

@@ -47,6 +47,7 @@ LIBRARIES = {
     "simdjson.h": "codec",
     "snappy.h": "codec",
     "spawn.h": "adapters/python",
+    "sqlite3.h": "metadata",
     "stdint.h": "plugin",  # Of C, as the header for plug-ins is.
     "zconf.h": "codec",
     "zlib.h": "codec",
