@@ -71,11 +71,12 @@ absl::StatusOr<std::string> EmptyFile() {
 }
 
 absl::Status MakeWhereMissing(const std::string& path) {
+  constexpr uintmax_t kBytesMin = 4096;  // A page.
   std::error_code error;
-  const auto bytes = std::filesystem::file_size(path, error);
-  if (!error && bytes > 0) return absl::OkStatus();
-  // The file is made whole, so that an empty one was not left by us.
-  if (!error) return Damaged(base::StrCat(path, ": the file is empty"));
+  const uintmax_t bytes = std::filesystem::file_size(path, error);
+  if (!error && bytes >= kBytesMin) return absl::OkStatus();
+  // The file is made whole: such a one was not left by us, and is not taken for new.
+  if (!error) return Damaged(base::StrCat(path, ": the file has ", bytes, " bytes"));
   const std::string log = base::StrCat(path, "-wal");
   std::error_code unknown;
   if (std::filesystem::exists(log, unknown)) {

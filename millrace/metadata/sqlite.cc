@@ -33,7 +33,20 @@ absl::Status NotAllowed(std::string_view what) {
                    "; run as a user who may write there, or change its mode"));
 }
 
-// What the system said to SQLite, where that tells more than SQLite's own result.
+// What the system said to SQLite. Of an error in a commit only the log's file knows.
+int LastSystemError(sqlite3* handle) {
+  int error = sqlite3_system_errno(handle);
+  sqlite3_file* log = nullptr;
+  sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER,
+                       static_cast<void*>(&log));
+  const bool is_open = log != nullptr && log->pMethods != nullptr;
+  if (error == 0 && is_open) {
+    log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &error);
+  }
+  return error;
+}
+
+// What it means, where that tells more than SQLite's own result.
 absl::Status SystemError(int error, std::string_view what) {
   switch (error) {
     case ENOSPC:
@@ -168,8 +181,9 @@ absl::StatusOr<std::string> Connection::AsFile() const {
 }
 
 absl::Status Connection::Error(int result) const {
-  const int system_error = sqlite3_system_errno(handle_);
-  std::string what = base::StrCat(path_, ": ", sqlite3_errmsg(handle_));
+  const int system_error = LastSystemError(handle_);
+  std::string what =
+      base::StrCat(path_, ": ", sqlite3_errmsg(handle_), " (", result, ")");
   switch (result & 0xff) {  // The rest tells the kinds of one result apart.
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
