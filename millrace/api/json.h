@@ -1,6 +1,11 @@
 // Described structs as JSON, both ways, by reflection: a struct says what its members
-// are (BOOST_DESCRIBE_STRUCT), and no code is written for each. Members may be bool,
-// integers, double, text, optionals, lists, and described structs. Pure.
+// are (BOOST_DESCRIBE_STRUCT), and no code is written for each. Pure. Members may be
+//
+//   bool, integers, double, text, optionals, lists, described structs
+//   std::map from text         an object
+//   described enums            text: kAtMostOnce is "at_most_once"
+//   ids, base::Bytes           a number
+//   base::Hash128, Sha256      hexadecimal digits; of nothing but zeros, ""
 //
 //   struct Span { int64_t begin = 0; int64_t end = 0; };
 //   BOOST_DESCRIBE_STRUCT(Span, (), (begin, end))
@@ -13,6 +18,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +32,11 @@
 #include <boost/json.hpp>
 #include <boost/mp11.hpp>
 
+#include "millrace/base/bytes.h"
+#include "millrace/base/check.h"
+#include "millrace/base/hash.h"
+#include "millrace/base/ids.h"
+#include "millrace/base/sha256.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 
@@ -33,6 +44,9 @@ namespace millrace::api {
 
 template <typename T>
 concept Described = boost::describe::has_describe_members<T>::value;
+
+template <typename T>
+concept DescribedEnum = boost::describe::has_describe_enumerators<T>::value;
 
 // Parses a text; deeper or longer than anything of ours is an error.
 absl::StatusOr<boost::json::value> ParseJson(std::string_view text);
@@ -50,22 +64,79 @@ template <typename T>
 inline constexpr bool kIsOptional<std::optional<T>> = true;
 
 template <typename T>
+inline constexpr bool kIsMap = false;
+template <typename T>
+inline constexpr bool kIsMap<std::map<std::string, T>> = true;
+
+template <typename T>
+concept Hash = std::same_as<T, base::Hash128> || std::same_as<T, base::Sha256>;
+
+template <typename T>
 using Members = boost::describe::describe_members<T, boost::describe::mod_public>;
 
+template <typename T>
+using Enumerators = boost::describe::describe_enumerators<T>;
+
 absl::Status WrongKind(const boost::json::value& value, std::string_view wanted);
+
+// As WrongKind, with all texts that would do.
+absl::Status NotOneOf(const boost::json::value& value,
+                      const std::vector<std::string>& texts);
+
+// How an enumerator is written: kAtMostOnce as "at_most_once".
+std::string EnumText(std::string_view name);
+
+// The texts of an enum, in the order of its description.
+template <DescribedEnum T>
+std::vector<std::string> EnumTexts() {
+  std::vector<std::string> texts;
+  boost::mp11::mp_for_each<Enumerators<T>>(
+      [&](auto enumerator) { texts.push_back(EnumText(enumerator.name)); });
+  return texts;
+}
+
+template <typename T>
+boost::json::value Write(const T& from);
+
+template <Described T>
+boost::json::object WriteMembers(const T& from) {
+  boost::json::object object;
+  boost::mp11::mp_for_each<Members<T>>(
+      [&](auto member) { object.emplace(member.name, Write(from.*member.pointer)); });
+  return object;
+}
+
+template <DescribedEnum T>
+std::string WriteEnum(T from) {
+  std::string text;
+  boost::mp11::mp_for_each<Enumerators<T>>([&](auto enumerator) {
+    if (enumerator.value == from) text = EnumText(enumerator.name);
+  });
+  CHECK(!text.empty()) << "not an enumerator: " << static_cast<int64_t>(from);
+  return text;
+}
 
 template <typename T>
 boost::json::value Write(const T& from) {
   if constexpr (Described<T>) {
-    boost::json::object object;
-    boost::mp11::mp_for_each<Members<T>>(
-        [&](auto member) { object.emplace(member.name, Write(from.*member.pointer)); });
-    return object;
+    return WriteMembers(from);
   } else if constexpr (kIsList<T>) {
     boost::json::array array;
     array.reserve(from.size());
     for (const auto& item : from) array.push_back(Write(item));
     return array;
+  } else if constexpr (kIsMap<T>) {
+    boost::json::object object;
+    for (const auto& [key, value] : from) object.emplace(key, Write(value));
+    return object;
+  } else if constexpr (DescribedEnum<T>) {
+    return boost::json::value(WriteEnum(from));
+  } else if constexpr (base::Id<T>) {
+    return base::ToNumber(from);
+  } else if constexpr (std::same_as<T, base::Bytes>) {
+    return from.count();
+  } else if constexpr (Hash<T>) {
+    return boost::json::value(from == T{} ? "" : base::ToHex(from));
   } else if constexpr (kIsOptional<T>) {
     return from ? Write(*from) : boost::json::value(nullptr);
   } else {
@@ -110,6 +181,42 @@ absl::Status ReadItems(const boost::json::value& from, std::vector<T>& to) {
 }
 
 template <typename T>
+absl::Status ReadMap(const boost::json::value& from, std::map<std::string, T>& to) {
+  const boost::json::object* const object = from.if_object();
+  if (object == nullptr) return WrongKind(from, "an object");
+  to.clear();
+  for (const auto& member : *object) {
+    const std::string_view key = member.key();
+    TRY(base::Annotate(Read(member.value(), to[std::string(key)]), key));
+  }
+  return absl::OkStatus();
+}
+
+template <DescribedEnum T>
+absl::Status ReadEnum(const boost::json::value& from, T& to) {
+  bool found = false;
+  if (const boost::json::string* const text = from.if_string()) {
+    boost::mp11::mp_for_each<Enumerators<T>>([&](auto enumerator) {
+      if (EnumText(enumerator.name) != std::string_view(*text)) return;
+      to = enumerator.value;
+      found = true;
+    });
+  }
+  return found ? absl::OkStatus() : NotOneOf(from, EnumTexts<T>());
+}
+
+template <typename T>
+absl::Status ReadNumber(const boost::json::value& from, T& to) {
+  int64_t number = 0;
+  TRY(ReadInteger(from, number));
+  to = static_cast<T>(number);
+  return absl::OkStatus();
+}
+
+absl::Status ReadHash(const boost::json::value& from, base::Hash128& to);
+absl::Status ReadHash(const boost::json::value& from, base::Sha256& to);
+
+template <typename T>
 absl::Status ReadOptional(const boost::json::value& from, std::optional<T>& to) {
   to.reset();
   if (from.is_null()) return absl::OkStatus();
@@ -124,6 +231,14 @@ absl::Status Read(const boost::json::value& from, T& to) {
     return ReadItems(from, to);
   } else if constexpr (kIsOptional<T>) {
     return ReadOptional(from, to);
+  } else if constexpr (kIsMap<T>) {
+    return ReadMap(from, to);
+  } else if constexpr (DescribedEnum<T>) {
+    return ReadEnum(from, to);
+  } else if constexpr (base::Id<T> || std::same_as<T, base::Bytes>) {
+    return ReadNumber(from, to);
+  } else if constexpr (Hash<T>) {
+    return ReadHash(from, to);
   } else if constexpr (std::same_as<T, bool>) {
     if (!from.is_bool()) return WrongKind(from, "true or false");
     to = from.get_bool();

@@ -1,16 +1,13 @@
 #include "millrace/api/state.h"
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_format.h"
 #include <boost/describe.hpp>
 
 #include "millrace/api/json.h"
@@ -48,7 +45,7 @@ BOOST_DESCRIBE_STRUCT(CutMessage, (),
 struct CursorMessage {
   int64_t lane = 0;
   int64_t rows = 0;
-  std::string digest;
+  base::Hash128 digest = {};
 };
 
 BOOST_DESCRIBE_STRUCT(CursorMessage, (), (lane, rows, digest))
@@ -111,33 +108,11 @@ lanes::CutRecord CutOf(const CutMessage& from) {
 }
 
 CursorMessage MessageOf(const lanes::Cursor& cursor) {
-  const base::Hash128& digest = cursor.digest.value();
-  return {.lane = cursor.lane,
-          .rows = cursor.rows,
-          .digest = digest == base::Hash128{}
-                        ? ""
-                        : absl::StrFormat("%016x%016x", digest.hi, digest.lo)};
+  return {.lane = cursor.lane, .rows = cursor.rows, .digest = cursor.digest.value()};
 }
 
-absl::StatusOr<base::Hash128> ParseDigest(std::string_view text) {
-  base::Hash128 hash;
-  if (text.empty()) return hash;
-  const auto read = [&](size_t begin, uint64_t& part) {
-    const char* const end = text.data() + begin + 16;
-    const auto [stop, error] = std::from_chars(text.data() + begin, end, part, 16);
-    return error == std::errc() && stop == end;
-  };
-  if (text.size() != 32 || !read(0, hash.hi) || !read(16, hash.lo)) {
-    return absl::InvalidArgumentError(
-        base::StrCat("a digest has 32 hexadecimal digits, not \"", text, "\""));
-  }
-  return hash;
-}
-
-absl::StatusOr<lanes::Cursor> CursorOf(const CursorMessage& from) {
-  return lanes::Cursor{.lane = from.lane,
-                       .rows = from.rows,
-                       .digest = lanes::Digest(TRY(ParseDigest(from.digest)))};
+lanes::Cursor CursorOf(const CursorMessage& from) {
+  return {.lane = from.lane, .rows = from.rows, .digest = lanes::Digest(from.digest)};
 }
 
 Spans SpansOf(const lanes::LaneSet& set) {
@@ -223,10 +198,10 @@ absl::StatusOr<lanes::State> StateFromJson(std::string_view text) {
   state.deal.others = TRY(SetOf(message.dealt));
   state.finished = TRY(SetOf(message.finished));
   for (const CursorMessage& cursor : message.cursors) {
-    state.cursors.push_back(TRY(CursorOf(cursor)));
+    state.cursors.push_back(CursorOf(cursor));
   }
   for (const CarryMessage& piece : message.carry) {
-    state.carry.push_back({.track = piece.track, .from = TRY(CursorOf(piece.from))});
+    state.carry.push_back({.track = piece.track, .from = CursorOf(piece.from)});
   }
   return state;
 }

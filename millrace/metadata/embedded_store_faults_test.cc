@@ -109,7 +109,7 @@ int64_t WriteAndKill(const std::string& folder, int64_t transactions) {
 TEST(EmbeddedStoreFaultsTest, WhatWasAcknowledgedSurvivesKill9) {
   const TemporaryFolder folder;
   int64_t last = 0;
-  for (int seed = 0; seed < 40; ++seed) {
+  for (int seed = 0; seed < 30; ++seed) {
     const int64_t acknowledged =
         WriteAndKill(folder.path(), Random(seed).Integer(0, 20));
     const int64_t there = LastTransaction(folder.path());
@@ -129,7 +129,7 @@ TEST(EmbeddedStoreFaultsTest, OfATornLogWholeTransactionsAreLeft) {
   const std::string log = ReadBytes(written.log());
   ASSERT_GT(log.size(), 100'000);
   int64_t most = 0;
-  for (int seed = 0; seed < 60; ++seed) {
+  for (int seed = 0; seed < 40; ++seed) {
     const TemporaryFolder torn;
     WriteBytes(torn.file(), file);
     const int64_t bytes = Random(seed).Integer(0, std::ssize(log));
@@ -203,17 +203,17 @@ TEST(EmbeddedStoreFaultsTest, AFullDiskIsSpaceToBeMade) {
 TEST(EmbeddedStoreFaultsTest, FilesAndMemoryStayFlatOverAMillionEvents) {
   const TemporaryFolder folder;
   const auto store = EmbeddedStore::Open(folder.path()).value();
-  const std::vector<std::string> events(5'000, std::string(60, 'e'));
+  const std::vector<std::string> events(10'000, std::string(60, 'e'));
   const auto bytes_on_disk = [&] {
     return std::filesystem::file_size(folder.file()) +
            std::filesystem::file_size(folder.log());
   };
   std::optional<uintmax_t> disk_after_first;
   std::optional<sqlite3_int64> memory_after_first;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 100; ++i) {
     ASSERT_THAT(store->Append(events), IsOk());
     ASSERT_THAT(store->PutObject(base::StrCat(i), std::string(10'000, 'o')), IsOk());
-    if (i % 10 != 9) continue;
+    if (i % 5 != 4) continue;
     ASSERT_THAT(store->Snapshot(std::string(60'000, 's')), IsOk());
     ASSERT_THAT(store->DropObjectsExcept({base::StrCat(i)}), IsOk());
     if (!disk_after_first) disk_after_first = bytes_on_disk();
