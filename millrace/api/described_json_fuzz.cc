@@ -61,6 +61,7 @@ BOOST_DESCRIBE_STRUCT(Request, (),
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using millrace::api::FromJson;
   using millrace::api::Request;
+  using millrace::api::ToJson;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto request = FromJson<Request>(text);
   if (!request.ok()) {

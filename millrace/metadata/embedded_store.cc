@@ -21,6 +21,7 @@
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/metadata/lock_holder.h"
+#include "millrace/metadata/log_check.h"
 #include "millrace/metadata/metadata_store.h"
 #include "millrace/metadata/sqlite.h"
 #include "millrace/metadata/whole_file.h"
@@ -46,6 +47,8 @@ int64_t SumOf(std::string_view kind, int64_t number, std::string_view bytes) {
   for (size_t i = 0; i < sizeof(sum); ++i) sum = sum << 8 | digest.bytes[i];
   return static_cast<int64_t>(sum);
 }
+
+std::string LogOf(std::string_view path) { return base::StrCat(path, "-wal"); }
 
 // --- Making the file ---
 
@@ -77,7 +80,7 @@ absl::Status MakeWhereMissing(const std::string& path) {
   if (!error && bytes >= kBytesMin) return absl::OkStatus();
   // The file is made whole: such a one was not left by us, and is not taken for new.
   if (!error) return Damaged(base::StrCat(path, ": the file has ", bytes, " bytes"));
-  const std::string log = base::StrCat(path, "-wal");
+  const std::string log = LogOf(path);
   std::error_code unknown;
   if (std::filesystem::exists(log, unknown)) {
     return Damaged(base::StrCat(path, ": the file is gone, while ", log, " is there"));
@@ -107,6 +110,8 @@ absl::StatusOr<std::unique_ptr<Connection>> Connect(const std::string& path) {
   // The lock is taken at the first reading, and kept.
   TRY(file->Run("PRAGMA locking_mode = EXCLUSIVE"));
   TRY(CheckKind(*file));
+  TRY(CheckLog(LogOf(path)));
+  file->Trust();
   TRY(file->Run("PRAGMA journal_mode = WAL"));
   // The log is written to the disk with every transaction.
   TRY(file->Run("PRAGMA synchronous = FULL"));

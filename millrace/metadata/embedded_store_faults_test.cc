@@ -140,6 +140,35 @@ TEST(EmbeddedStoreFaultsTest, OfATornLogWholeTransactionsAreLeft) {
   EXPECT_LE(most, last + 1);
 }
 
+TEST(EmbeddedStoreFaultsTest, OfADamagedLogNothingIsLostSilently) {
+  const TemporaryFolder written;
+  WriteAndKill(written.path(), 30);
+  const std::string file = ReadBytes(written.file());
+  const std::string log = ReadBytes(written.log());
+  const int64_t last = LastTransaction(written.path());
+  int found = 0;
+  for (int seed = 0; seed < 60; ++seed) {
+    base::Generator random = Random(seed);
+    const int64_t place =
+        random.Integer(0, seed % 4 == 0 ? int64_t{60} : std::ssize(log));
+    std::string bad = log;
+    bad[place] = static_cast<char>(bad[place] ^ (1 << random.Integer(0, 8)));
+    const TemporaryFolder damaged;
+    WriteBytes(damaged.file(), file);
+    WriteBytes(damaged.log(), bad);
+    const auto store = EmbeddedStore::Open(damaged.path());
+    if (store.ok()) {  // In the last transaction: it may be one that was cut short.
+      EXPECT_GE(LastTransaction((*store)->Load().value()), last - 1) << "seed " << seed;
+      continue;
+    }
+    ++found;
+    EXPECT_THAT(store, StatusIs(absl::StatusCode::kDataLoss,
+                                HasSubstr("metadata is damaged: " + damaged.log())));
+    EXPECT_EQ(ReadBytes(damaged.log()), bad) << "it is left for who can mend it";
+  }
+  EXPECT_GT(found, 30);
+}
+
 // --- A full disk ---
 
 // Writes until there is no more space, then has `make_space` run, and goes on.

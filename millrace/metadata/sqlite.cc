@@ -134,8 +134,17 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& 
   sqlite3_extended_result_codes(connection->handle_, 1);
   // Room for the other columns of a row.
   sqlite3_limit(connection->handle_, SQLITE_LIMIT_LENGTH, kItemBytesMax + (1 << 20));
+  connection->LeaveLog(true);
   if (sqlite3_db_readonly(connection->handle_, "main") == 1) return NotAllowed(path);
   return connection;
+}
+
+void Connection::Trust() { LeaveLog(false); }
+
+void Connection::LeaveLog(bool leave) {
+  CHECK_EQ(sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leave ? 1 : 0,
+                             nullptr),
+           SQLITE_OK);
 }
 
 Connection::~Connection() {

@@ -68,7 +68,8 @@ class Statement {
 class Connection {
  public:
   // Opens a file that is there, for reading and writing; "" is a new one in memory.
-  // Nothing is read yet, and no lock taken.
+  // Nothing is read yet, and no lock taken. Its log is left as it is on closing, until
+  // Trust is called.
   static absl::StatusOr<std::unique_ptr<Connection>> Open(const std::string& path);
 
   Connection(const Connection&) = delete;
@@ -76,6 +77,9 @@ class Connection {
   ~Connection();
 
   const std::string& path() const { return path_; }
+
+  // Says that the file is as it should be: what is in its log may go into it.
+  void Trust();
 
   absl::StatusOr<Statement> Prepare(std::string_view text) const;
 
@@ -96,6 +100,8 @@ class Connection {
 
  private:
   explicit Connection(std::string path) : path_(std::move(path)) {}
+
+  void LeaveLog(bool leave);
 
   const std::string path_;
   sqlite3* handle_ = nullptr;
