@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -81,11 +82,20 @@ TEST(EmbeddedStoreTest, OneProcessCannotHaveItTwiceAndKeepsItWhenItTries) {
 TEST(EmbeddedStoreTest, OfSomeThatComeAtTheSameTimeOneGetsIt) {
   for (int round = 0; round < 15; ++round) {
     const TemporaryFolder folder;
-    const auto race = [&](const Teller& teller) { OpenAndStay(folder.path(), teller); };
+    std::array<int, 2> gate = {};  // Opens for all when its writing end is closed.
+    ASSERT_EQ(pipe(gate.data()), 0);
+    const auto race = [&](const Teller& teller) {
+      close(gate[1]);
+      char nothing = 0;
+      CHECK_EQ(read(gate[0], &nothing, 1), 0);
+      OpenAndStay(folder.path(), teller);
+    };
     std::vector<std::unique_ptr<Child>> racers;
     for (int i = 0; i < 3; ++i) racers.push_back(std::make_unique<Child>(race));
+    close(gate[1]);
     int winners = 0;
     for (const auto& racer : racers) winners += racer->Next() == "open" ? 1 : 0;
+    close(gate[0]);
     EXPECT_EQ(winners, 1) << "in round " << round;
   }
 }
