@@ -107,7 +107,7 @@ std::string Page() {
 
 // With what is nested on lines of its own, for who reads the golden file.
 std::string OnLines(const boost::json::value& value, const std::string& indent) {
-  const std::string text = boost::json::serialize(value);
+  std::string text = boost::json::serialize(value);
   if (text.size() + indent.size() < 80 || !value.is_structured()) return text;
   const bool is_object = value.is_object();
   std::string lines = is_object ? "{" : "[";

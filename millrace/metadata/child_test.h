@@ -1,16 +1,15 @@
 // For tests: a real process that runs a function, tells lines, and can be killed.
 #pragma once
 
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "absl/functional/function_ref.h"
 

@@ -2,7 +2,6 @@
 // machine loses power, the disk is full, it runs for long.
 
 #include <sched.h>
-#include <signal.h>
 #include <sqlite3.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -10,7 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstddef>
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -29,7 +28,6 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/check.h"
-#include "millrace/base/hash.h"
 #include "millrace/base/random.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
@@ -54,6 +52,7 @@ base::Generator Random(int seed) { return {base::RandomKey(seed, 0, 0), {}}; }
 std::vector<std::string> Transaction(int64_t number) {
   const int64_t count = 1 + number * 7 % 40;
   std::vector<std::string> events;
+  events.reserve(count);
   for (int64_t i = 0; i < count; ++i) {
     events.push_back(
         base::StrCat(number, "/", i, "/", count, std::string(number % 300, '.')));

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "millrace/base/check.h"
 #include "millrace/base/hash.h"
 #include "millrace/base/random.h"
 #include "millrace/base/status.h"
@@ -91,6 +93,7 @@ TEST(EmbeddedStoreTest, OfSomeThatComeAtTheSameTimeOneGetsIt) {
       OpenAndStay(folder.path(), teller);
     };
     std::vector<std::unique_ptr<Child>> racers;
+    racers.reserve(3);
     for (int i = 0; i < 3; ++i) racers.push_back(std::make_unique<Child>(race));
     close(gate[1]);
     int winners = 0;
@@ -244,6 +247,7 @@ std::string FilledFile() {
   CHECK(store->Append(std::vector<std::string>(100, "old")).ok());
   CHECK(store->Snapshot(Item("snapshot", 1)).ok());
   std::vector<std::string> events;
+  events.reserve(100);
   for (int i = 0; i < 100; ++i) events.push_back(Item("event", i));
   CHECK(store->Append(events).ok());
   for (int i = 0; i < kObjects; ++i) {

@@ -1,5 +1,6 @@
 #include "millrace/metadata/log_check.h"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 

@@ -47,12 +47,11 @@ TEST(SqliteTest, StatementsTakeAndGiveValues) {
 
 TEST(SqliteTest, ATransactionThatFailsLeavesNothing) {
   const auto connection = WithTable();
-  const absl::Status wanted = absl::CancelledError("changed my mind");
-  EXPECT_EQ(connection->InTransaction([&]() -> absl::Status {
+  EXPECT_THAT(connection->InTransaction([&]() -> absl::Status {
     TRY(connection->Run("INSERT INTO t VALUES (1, 'x')"));
-    return wanted;
+    return absl::CancelledError("changed my mind");
   }),
-            wanted);
+              StatusIs(absl::StatusCode::kCancelled, "changed my mind"));
   EXPECT_THAT(connection->Number("SELECT count(*) FROM t"), IsOkAndHolds(0));
   EXPECT_THAT(connection->InTransaction(
                   [&] { return connection->Run("INSERT INTO t VALUES (1, 'x')"); }),
