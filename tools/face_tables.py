@@ -17,11 +17,12 @@ MODULES = {
 
 _IMAGE = """
 adjust_brightness adjust_contrast adjust_hue adjust_saturation adjust_sharpness affine
-auto_augment autocontrast center_crop color_jitter crop decode_region draw_cutmix
-draw_mixup equalize flip_horizontal flip_vertical gaussian_blur grayscale invert
-mix_images mix_labels normalize pad posterize rand_augment random_affine random_crop
-random_crop_box random_flip random_gaussian_blur random_grayscale random_resized_crop
-random_rotation resize rotate solarize to_chw to_hwc trivial_augment_wide
+auto_augment autocontrast center_crop color_jitter crop decode_region decode_resized
+draw_cutmix draw_mixup equalize flip_horizontal flip_vertical gaussian_blur grayscale
+invert mix_images mix_labels normalize pad posterize rand_augment random_affine
+random_crop random_crop_box random_flip random_gaussian_blur random_grayscale
+random_resized_crop random_rotation resize rotate solarize to_chw to_hwc
+trivial_augment_wide
 """
 _MATH = """
 absolute add all any argmax argsort at bucketize cast ceil clip concat cumsum divide

@@ -1,8 +1,10 @@
 // Decodes only what a crop leaves of an image:
 //
 //   crop(decode_image(b), box)           decode_region(b, box)
-//   random_resized_crop#n(               resize(decode_region(b,
-//       decode_image(b), ...)                random_crop_box#n(image_size(b))), ...)
+//   resize(crop(                         decode_resized(b, box, ...)
+//       decode_image(b), box), ...)
+//   random_resized_crop#n(               decode_resized(b,
+//       decode_image(b), ...)                random_crop_box#n(image_size(b)), ...)
 //
 // where nobody else reads the decoded pixels: to decode twice would cost more. What is
 // read of the decoded shape, slice(shape(x), stop=2), comes from the header instead.
@@ -87,6 +89,15 @@ class Decoding {
     return crops == 1;
   }
 
+  // Whether this is the crop of such an image, read by one resize alone.
+  bool IsOnlyResized(TermId id) const {
+    const Term& term = function_[id];
+    if (!Calls(term, "crop") || !IsOnlyCropped(term.operands[0])) return false;
+    const std::vector<size_t>& readers = ReadersOf(id);
+    return readers.size() == 1 && readers[0] != kResult &&
+           Calls(function_.terms()[readers[0]], "resize");
+  }
+
   // Whether this is the shape of such an image, and only height and width are read.
   bool IsOnlySize(TermId id) const {
     if (!Calls(function_[id], "shape")) return false;
@@ -132,15 +143,16 @@ class CropRewriting {
       case Term::Kind::kCall:
         break;
     }
+    const auto id = static_cast<TermId>(placed_.size());
+    if (decoding_.IsOnlyCropped(id) || decoding_.IsOnlyResized(id)) return std::nullopt;
     const TermId image = term.operands[0];
     if (IsCrop(term) && decoding_.IsOnlyCropped(image)) return TRY(MoveCrop(term));
+    if (decoding_.IsOnlyResized(image)) return TRY(MoveResize(term));
     if (Calls(term, "shape") && decoding_.IsOnlyCropped(image)) return std::nullopt;
     if (IsFirstTwo(term) && Calls(function_[image], "shape") &&
         decoding_.IsOnlyCropped(function_[image].operands[0])) {
       return TRY(SizeOf(function_[image].operands[0]));
     }
-    const auto id = static_cast<TermId>(placed_.size());
-    if (decoding_.IsOnlyCropped(id)) return std::nullopt;
     std::vector<TermId> operands;
     operands.reserve(term.operands.size());
     for (const TermId operand : term.operands) operands.push_back(At(operand));
@@ -164,8 +176,15 @@ class CropRewriting {
     }
     const TermId box = TRY(builder_.Call("random_crop_box", {TRY(SizeOf(image))},
                                          ranges, term.call_number));
-    const TermId region = TRY(builder_.Call("decode_region", {bytes, box}));
-    return builder_.Call("resize", {region}, resizing);
+    return builder_.Call("decode_resized", {bytes, box}, resizing);
+  }
+
+  absl::StatusOr<TermId> MoveResize(const Term& term) {
+    ++moved_;
+    const Term& crop = function_[term.operands[0]];
+    const TermId bytes = At(function_[crop.operands[0]].operands[0]);
+    return builder_.Call("decode_resized", {bytes, At(crop.operands[1])},
+                         term.arguments);
   }
 
   absl::StatusOr<TermId> SizeOf(TermId image) {
@@ -185,10 +204,10 @@ class CropRewriting {
   int moved_ = 0;
 };
 
-// Each crop becomes up to four terms.
+// Each crop becomes up to three terms.
 bool MayBecomeTooLarge(const ir::Expression& function) {
   size_t terms = function.terms().size();
-  for (const Term& term : function.terms()) terms += IsCrop(term) ? 3 : 0;
+  for (const Term& term : function.terms()) terms += IsCrop(term) ? 2 : 0;
   return terms > ir::kTermsMax;
 }
 

@@ -71,6 +71,16 @@ absl::StatusOr<ir::Pipeline> CornerOf(const std::string& file) {
   });
 }
 
+absl::StatusOr<ir::Pipeline> SmallCornerOf(const std::string& file) {
+  return CropOf(file, [&](ir::ExpressionBuilder& builder, ir::TermId image) {
+    const ir::TermId box =
+        *builder.Literal(core::Tensor::FromValues<int64_t>({3, 5, 20, 30}, {4}));
+    const ir::TermId corner = *builder.Call("crop", {image, box});
+    return builder.Call("resize", {corner},
+                        {{"height", 9}, {"width", 8}, {"antialias", true}});
+  });
+}
+
 core::Block TwentyRows() {
   std::vector<core::RowId> ids;
   ids.reserve(20);
@@ -103,6 +113,21 @@ TEST(CropWhileDecodingTest, GivesTheVerySamePixels) {
       EXPECT_TRUE(core::SameRows(*before, *after)) << method;
     }
   }
+}
+
+TEST(CropWhileDecodingTest, GivesTheVerySamePixelsOfAResizedCrop) {
+  const ir::Catalog& catalog = ops::DefaultLibrary().catalog();
+  const absl::StatusOr<ir::Pipeline> map =
+      SmallCornerOf(kernels::EncodeJpeg(kernels::Draw({90, 110}), {.across = 2}));
+  ASSERT_THAT(map, base::IsOk());
+  const absl::StatusOr<Rewritten> rewritten = Rewrite(*map, catalog);
+  ASSERT_THAT(rewritten, base::IsOk());
+  ASSERT_EQ(rewritten->steps[0].pass, "crop_while_decoding");
+  const absl::StatusOr<core::Column> before = Images(*map);
+  const absl::StatusOr<core::Column> after = Images(rewritten->after);
+  ASSERT_THAT(before, base::IsOk());
+  ASSERT_THAT(after, base::IsOk());
+  EXPECT_TRUE(core::SameRows(*before, *after));
 }
 
 // What the pass says of itself: the one thing that changes.

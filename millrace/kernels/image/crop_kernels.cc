@@ -1,8 +1,9 @@
-// crop, random_crop_box, resize and random_resized_crop: from an image to a part of it
-// or one of another size.
+// crop, random_crop_box, resize, random_resized_crop and decode_resized: from an image
+// to a part of it or one of another size.
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,14 +15,17 @@
 #include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/shape.h"
+#include "millrace/core/tensor.h"
 #include "millrace/ir/argument_schema.h"
 #include "millrace/ir/kernel.h"
 #include "millrace/ir/type.h"
 #include "millrace/ir/value.h"
 #include "millrace/kernels/catalog.h"
 #include "millrace/kernels/image/crop_box.h"
+#include "millrace/kernels/image/decode.h"
 #include "millrace/kernels/image/image.h"
 #include "millrace/kernels/image/image_operands.h"
+#include "millrace/kernels/image/pixel_room.h"
 #include "millrace/kernels/image/resize.h"
 #include "millrace/kernels/image/resize_weights.h"
 #include "millrace/kernels/result_rows.h"
@@ -193,6 +197,35 @@ absl::StatusOr<Column> RunResizedCrop(const KernelCall& call) {
   });
 }
 
+// --- decode_resized ---
+
+absl::StatusOr<ValueType> InferDecodeResized(const KernelTypes& types) {
+  TRY(CheckEncoded(types.operands[0]));
+  TRY(CheckInts(types.operands[1], 4, "four int64 as box"));
+  const ImageSize size = OptionsOf(types.arguments).size;
+  TRY(CheckImageSize(size));
+  return ValueType{.dtype = DType::kUint8,
+                   .shape = {size.height, size.width, kColours}};
+}
+
+absl::StatusOr<Column> RunDecodeResized(const KernelCall& call) {
+  const ResizeOptions options = OptionsOf(call.arguments);
+  PixelRoom room(call.pool);
+  return WriteRows(call, [&](int64_t row, ResultRows& out) -> absl::Status {
+    const core::Tensor encoded = TRY(EncodedRow(call.operands[0], row));
+    const std::string_view bytes = encoded.TextAt(0);
+    // Before memory is taken: the box may be anything.
+    const Box box = TRY(BoxAt(call.operands[1], row));
+    TRY(CheckBox(box, TRY(EncodedSize(bytes))));
+    TRY(CheckImageSize(box.size()));
+    const PixelView part = TRY(DecodePart(bytes, box, room));
+    auto* place =
+        TRY(out.TakeAs<uint8_t>({options.size.height, options.size.width, kColours}));
+    Resize(part, options, place);
+    return absl::OkStatus();
+  });
+}
+
 }  // namespace
 
 KernelSchema CropKernel() {
@@ -244,6 +277,22 @@ KernelSchema RandomResizedCropKernel() {
       .fails = Fails::kOnData,
       .infer = InferResizedCrop,
       .run = RunResizedCrop};
+}
+
+KernelSchema DecodeResizedKernel() {
+  return {
+      .name = "decode_resized",
+      .doc =
+          "Decodes what lies in a box and makes it larger or smaller: the pixels of "
+          "resize(decode_region(bytes, box)), without an image in between.",
+      .operands = {{"bytes", "The bytes of one JPEG, PNG or WebP file per row."},
+                   {"box",
+                    "Top, left, height and width in pixels, int64; outside of the "
+                    "image, or empty, it is an error of the row."}},
+      .arguments = ResizeArguments(),
+      .fails = Fails::kOnData,
+      .infer = InferDecodeResized,
+      .run = RunDecodeResized};
 }
 
 }  // namespace millrace::kernels

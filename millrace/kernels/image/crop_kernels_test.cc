@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -153,6 +154,43 @@ TEST(CropKernelsTest, RandomResizedCropIsResizeOfCropOfARandomBox) {
     const absl::StatusOr<Column> crops = CallKernel("crop", {images, Rows(*boxes)});
     EXPECT_TRUE(core::SameRows(*together, *CallKernel("resize", {Rows(*crops)}, size)));
   }
+}
+
+// So does that, row by row in the same memory.
+TEST(CropKernelsTest, DecodeResizedIsResizeOfDecodeRegion) {
+  const Picture large = Draw({90, 110});
+  const Input files = Rows(TextRows({EncodeJpeg(large, {.across = 2, .down = 2}),
+                                     EncodePng(large), EncodeJpeg(Draw({30, 41}))},
+                                    DType::kBytes));
+  const Input boxes =
+      Rows(Column::OfTensors(DType::kInt64, {Tensor1<int64_t>({7, 35, 61, 50}),
+                                             Tensor1<int64_t>({1, 2, 80, 90}),
+                                             Tensor1<int64_t>({29, 3, 1, 1})}));
+  for (const std::string method : {"nearest", "bilinear", "bicubic"}) {
+    const ir::Arguments size = {
+        {"height", 8}, {"width", 9}, {"method", method}, {"antialias", true}};
+    const absl::StatusOr<Column> together =
+        CallKernel("decode_resized", {files, boxes}, size);
+    ASSERT_THAT(together, base::IsOk());
+    const absl::StatusOr<Column> regions = CallKernel("decode_region", {files, boxes});
+    ASSERT_THAT(regions, base::IsOk());
+    EXPECT_TRUE(
+        core::SameRows(*together, *CallKernel("resize", {Rows(*regions)}, size)));
+  }
+}
+
+TEST(CropKernelsTest, DecodeResizedNamesTheRowWhoseBoxIsWrong) {
+  const Input file = Rows(TextRows({EncodeJpeg(Draw({30, 41}))}, DType::kBytes));
+  const auto error = [&](std::initializer_list<int64_t> box) {
+    return CallKernel("decode_resized", {file, Constant(Tensor1<int64_t>(box))},
+                      {{"height", 8}, {"width", 9}})
+        .status()
+        .ToString();
+  };
+  const int64_t huge = int64_t{1} << 62;
+  EXPECT_THAT(error({0, 0, huge, huge}),
+              testing::HasSubstr("row 0: the box does not lie inside the image"));
+  EXPECT_THAT(error({3, 3, 0, 4}), testing::HasSubstr("row 0: an image has no pixels"));
 }
 
 TEST(CropKernelsTest, RangesAreCheckedBeforeAnyRow) {

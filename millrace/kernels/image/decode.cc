@@ -14,6 +14,7 @@
 #include "millrace/kernels/image/decode_png.h"
 #include "millrace/kernels/image/decode_webp.h"
 #include "millrace/kernels/image/image.h"
+#include "millrace/kernels/image/pixel_room.h"
 
 namespace millrace::kernels {
 namespace {
@@ -61,6 +62,18 @@ absl::Status DecodeRegion(std::string_view bytes, const Box& box, uint8_t* out) 
   TRY(DecodeWhole(bytes, absl::MakeSpan(whole)));
   CopyPixels(PartOf(DenseView(whole.data(), size), box), out);
   return absl::OkStatus();
+}
+
+absl::StatusOr<PixelView> DecodePart(std::string_view bytes, const Box& box,
+                                     PixelRoom& room) {
+  const ImageSize size = TRY(EncodedSize(bytes));
+  TRY(CheckBox(box, size));
+  if (IsJpeg(bytes)) {
+    return DecodeJpegPart(bytes, box, TRY(room.Take(JpegPartBytes(box))));
+  }
+  const absl::Span<uint8_t> whole = TRY(room.Take(size.pixels() * kColours));
+  TRY(DecodeWhole(bytes, whole));
+  return PartOf(DenseView(whole.data(), size), box);
 }
 
 }  // namespace millrace::kernels

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/kernels/image/image.h"
+#include "millrace/kernels/image/pixel_room.h"
 
 namespace millrace::kernels {
 
@@ -28,5 +29,10 @@ absl::Status Decode(std::string_view bytes, int64_t scale, uint8_t* out);
 // decoded.
 // Requires: `out` has room for the box.
 absl::Status DecodeRegion(std::string_view bytes, const Box& box, uint8_t* out);
+
+// The same for a box with pixels, to somewhere in a room, so that none is copied. They
+// are there until the room is used again.
+absl::StatusOr<PixelView> DecodePart(std::string_view bytes, const Box& box,
+                                     PixelRoom& room);
 
 }  // namespace millrace::kernels

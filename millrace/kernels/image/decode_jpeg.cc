@@ -83,6 +83,8 @@ struct Order {
   int64_t scale = 1;
   Box box;
   uint8_t* out = nullptr;
+  int64_t stride = 0;  // Bytes from one row of `out` to the next.
+  bool wide = false;   // Whether columns beside the box may be in `out` as well.
 };
 
 [[noreturn]] void StopOnError(j_common_ptr info) {
@@ -135,6 +137,13 @@ void Start(jpeg_decompress_struct& info, const Order& order) {
   jpeg_start_decompress(&info);
 }
 
+// Room for the columns beside a box: an MCU has up to 32 columns, and up to 4 of them
+// have one colour.
+int64_t WideStride(const Box& box) {
+  constexpr int64_t kBesideMax = 32 + 2 * 4;
+  return (box.width + kBesideMax) * kColours;
+}
+
 uint8_t Product255(unsigned a, unsigned b) {
   return static_cast<uint8_t>((a * b + 127) / 255);
 }
@@ -148,72 +157,75 @@ void InksToColours(const uint8_t* inks, bool inverted, int64_t pixels, uint8_t* 
   }
 }
 
-// Columns to decode. One MCU more on each side than the box touches: the smoothing of
-// up-sampled colours looks at a neighbour, and at the edge of a region libjpeg-turbo
-// takes the edge's own colour for it.
-Box Widened(const Box& box, const jpeg_decompress_struct& info) {
-  const int64_t mcu = int64_t{DCTSIZE} * info.max_h_samp_factor;
-  const int64_t left = std::max<int64_t>(0, box.left / mcu * mcu - mcu);
-  const int64_t right =
-      std::min<int64_t>(info.output_width, box.left + box.width + 2 * mcu);
-  return {.top = box.top, .left = left, .height = box.height, .width = right - left};
-}
-
-// Decodes all columns of all rows straight to where they belong.
-void ReadWhole(jpeg_decompress_struct& info, const Order& order) {
-  constexpr JDIMENSION kRowsAtOnce = 16;
-  JSAMPROW rows[kRowsAtOnce];
-  const auto bytes = order.box.width * kColours;
-  while (info.output_scanline < info.output_height) {
-    const JDIMENSION some =
-        std::min(kRowsAtOnce, info.output_height - info.output_scanline);
-    for (JDIMENSION i = 0; i < some; ++i) {
-      rows[i] = order.out + (int64_t{info.output_scanline} + i) * bytes;
-    }
-    jpeg_read_scanlines(&info, rows, some);
-  }
-}
-
-// Decodes row by row through `scratch`, which holds one row of any kind.
-void ReadPart(jpeg_decompress_struct& info, const Order& order, uint8_t* scratch) {
+// Cuts off columns beside the box and skips the rows above it. Gives how many columns
+// before it are left.
+int64_t GoTo(const Box& box, jpeg_decompress_struct& info) {
   JDIMENSION left = 0;
-  if (order.box.width < info.output_width) {
-    const Box wide = Widened(order.box, info);
-    left = static_cast<JDIMENSION>(wide.left);
-    auto width = static_cast<JDIMENSION>(wide.width);
-    jpeg_crop_scanline(&info, &left, &width);
+  if (box.width < info.output_width) {
+    // The smoothing of up-sampled colours looks at a neighbour, and at the edge of a
+    // region libjpeg-turbo takes the edge's own colour for it.
+    const int64_t beside = info.max_h_samp_factor;
+    const int64_t begin = std::max<int64_t>(0, box.left - beside);
+    const int64_t end =
+        std::min<int64_t>(info.output_width, box.left + box.width + beside);
+    left = static_cast<JDIMENSION>(begin);
+    auto width = static_cast<JDIMENSION>(end - begin);
+    jpeg_crop_scanline(&info, &left, &width);  // Goes left to where an MCU begins.
   }
-  jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(order.box.top));
-  const uint8_t* cut = scratch + (order.box.left - left) * info.output_components;
-  uint8_t* out = order.out;
+  jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(box.top));
+  return box.left - left;
+}
+
+// Decodes rows straight to where they belong, with the columns beside the box.
+void ReadRows(jpeg_decompress_struct& info, const Order& order) {
+  constexpr int64_t kRowsAtOnce = 16;
+  JSAMPROW rows[kRowsAtOnce];
+  CHECK_LE(int64_t{info.output_width} * kColours, order.stride);
+  for (int64_t row = 0; row < order.box.height;) {
+    const int64_t some = std::min(kRowsAtOnce, order.box.height - row);
+    for (int64_t i = 0; i < some; ++i) rows[i] = order.out + (row + i) * order.stride;
+    row += jpeg_read_scanlines(&info, rows, static_cast<JDIMENSION>(some));
+  }
+}
+
+// Decodes row by row through `scratch`, which holds one row of any kind, leaving out
+// the columns before the box.
+void ReadThrough(jpeg_decompress_struct& info, const Order& order, int64_t before,
+                 uint8_t* scratch) {
+  const uint8_t* cut = scratch + before * info.output_components;
   for (int64_t row = 0; row < order.box.height; ++row) {
+    uint8_t* out = order.out + row * order.stride;
     jpeg_read_scanlines(&info, &scratch, 1);
     if (info.output_components == kColours) {
       std::memcpy(out, cut, static_cast<size_t>(order.box.width * kColours));
     } else {
       InksToColours(cut, info.saw_Adobe_marker, order.box.width, out);
     }
-    out += order.box.width * kColours;
   }
 }
 
-void Decode(jpeg_decompress_struct& info, const Order& order, uint8_t* scratch) {
+// Gives how many columns before the box are in `out`.
+int64_t Decode(jpeg_decompress_struct& info, const Order& order, uint8_t* scratch) {
   Start(info, order);
-  const bool whole =
-      order.box.height == info.output_height && order.box.width == info.output_width;
-  if (whole && info.output_components == kColours) {
-    ReadWhole(info, order);
+  const int64_t before = GoTo(order.box, info);
+  const bool straight = info.output_components == kColours &&
+                        (order.wide || info.output_width == order.box.width);
+  if (straight) {
+    ReadRows(info, order);
   } else {
-    ReadPart(info, order, scratch);
+    ReadThrough(info, order, before, scratch);
   }
   if (info.output_scanline == info.output_height) jpeg_finish_decompress(&info);
+  return straight ? before : 0;
 }
 
 // A decoder is made anew for each image: one that is reused keeps the tables of earlier
-// images, and an image that lacks its own would be decoded with those.
-absl::Status Run(const Order& order) {
+// images, and an image that lacks its own would be decoded with those. Gives what
+// Decode does.
+absl::StatusOr<int64_t> Run(const Order& order) {
   constexpr int64_t kInks = 4;  // The most that a pixel has, before it is RGB.
   std::vector<uint8_t> scratch(static_cast<size_t>(order.size.width * kInks));
+  int64_t before = 0;
   Decoder decoder = {};
   decoder.info.err = jpeg_std_error(&decoder.errors);
   decoder.info.client_data = &decoder.escape;
@@ -223,10 +235,10 @@ absl::Status Run(const Order& order) {
   const bool done = RunWithEscape(decoder.escape, [&] {
     jpeg_create_decompress(&decoder.info);
     decoder.info.progress = &decoder.progress;
-    Decode(decoder.info, order, scratch.data());
+    before = Decode(decoder.info, order, scratch.data());
   });
   jpeg_destroy_decompress(&decoder.info);
-  if (done) return absl::OkStatus();
+  if (done) return before;
   if (decoder.errors.msg_code == JERR_OUT_OF_MEMORY) {
     return absl::ResourceExhaustedError("no memory for libjpeg");
   }
@@ -266,8 +278,13 @@ absl::Status DecodeJpeg(std::string_view bytes, int64_t scale,
   const ImageSize size = TRY(JpegSize(bytes));
   const Box whole = WholeOf(ScaledSize(size, scale));
   CHECK_EQ(static_cast<int64_t>(out.size()), whole.size().pixels() * kColours);
-  return Run(
-      {.bytes = bytes, .size = size, .scale = scale, .box = whole, .out = out.data()});
+  return Run({.bytes = bytes,
+              .size = size,
+              .scale = scale,
+              .box = whole,
+              .out = out.data(),
+              .stride = whole.width * kColours})
+      .status();
 }
 
 absl::Status DecodeJpegRegion(std::string_view bytes, const Box& box,
@@ -276,7 +293,31 @@ absl::Status DecodeJpegRegion(std::string_view bytes, const Box& box,
   CHECK_EQ(static_cast<int64_t>(out.size()), box.size().pixels() * kColours);
   const ImageSize size = TRY(JpegSize(bytes));
   TRY(CheckBox(box, size));
-  return Run({.bytes = bytes, .size = size, .box = box, .out = out.data()});
+  return Run({.bytes = bytes,
+              .size = size,
+              .box = box,
+              .out = out.data(),
+              .stride = box.width * kColours})
+      .status();
+}
+
+int64_t JpegPartBytes(const Box& box) { return box.height * WideStride(box); }
+
+absl::StatusOr<PixelView> DecodeJpegPart(std::string_view bytes, const Box& box,
+                                         absl::Span<uint8_t> room) {
+  CHECK_GT(box.size().pixels(), 0);
+  CHECK_GE(static_cast<int64_t>(room.size()), JpegPartBytes(box));
+  const ImageSize size = TRY(JpegSize(bytes));
+  TRY(CheckBox(box, size));
+  const int64_t stride = WideStride(box);
+  const int64_t before = TRY(Run({.bytes = bytes,
+                                  .size = size,
+                                  .box = box,
+                                  .out = room.data(),
+                                  .stride = stride,
+                                  .wide = true}));
+  return PixelView{
+      .first = room.data() + before * kColours, .size = box.size(), .stride = stride};
 }
 
 }  // namespace millrace::kernels

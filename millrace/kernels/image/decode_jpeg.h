@@ -42,4 +42,13 @@ absl::Status DecodeJpeg(std::string_view bytes, int64_t scale, absl::Span<uint8_
 absl::Status DecodeJpegRegion(std::string_view bytes, const Box& box,
                               absl::Span<uint8_t> out);
 
+// How many bytes DecodeJpegPart needs for a box.
+int64_t JpegPartBytes(const Box& box);
+
+// Decodes what lies in the box, the pixels of DecodeJpegRegion, and leaves them in
+// `room` as libjpeg gave them, with others beside them, so that none is copied.
+// Requires: the box has pixels, and `room` holds JpegPartBytes(box).
+absl::StatusOr<PixelView> DecodeJpegPart(std::string_view bytes, const Box& box,
+                                         absl::Span<uint8_t> room);
+
 }  // namespace millrace::kernels

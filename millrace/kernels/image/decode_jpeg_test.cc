@@ -38,6 +38,17 @@ absl::StatusOr<Picture> Region(std::string_view bytes, const Box& box) {
   return picture;
 }
 
+// The same, decoded with columns beside it.
+absl::StatusOr<Picture> Part(std::string_view bytes, const Box& box) {
+  std::vector<uint8_t> room(static_cast<size_t>(JpegPartBytes(box)));
+  const absl::StatusOr<PixelView> part =
+      DecodeJpegPart(bytes, box, absl::MakeSpan(room));
+  if (!part.ok()) return part.status();
+  Picture picture = Blank(part->size);
+  CopyPixels(*part, picture.pixels.data());
+  return picture;
+}
+
 // Every kind of JPEG, of channels 1, 3 or 4.
 struct Sample {
   JpegKind kind;
@@ -102,6 +113,28 @@ TEST(DecodeJpegTest, DecodesARegionAsTheWholeHasIt) {
             << sample.kind.name << ": top " << box.top << ", left " << box.left
             << ", height " << box.height << ", width " << box.width << " of "
             << size.height << " x " << size.width;
+        const absl::StatusOr<Picture> part = Part(bytes, box);
+        ASSERT_THAT(part, base::IsOk()) << sample.kind.name;
+        ASSERT_EQ(part->pixels, region->pixels) << sample.kind.name;
+      }
+    }
+  }
+}
+
+// Colours are smoothed across the edges of a region and of its MCUs.
+TEST(DecodeJpegTest, DecodesEveryRangeOfColumnsAsTheWholeHasIt) {
+  const ImageSize size = {18, 68};
+  for (const int across : {1, 2, 4}) {
+    const std::string bytes = EncodeJpeg(Draw(size), {.across = across, .down = 2});
+    const absl::StatusOr<Picture> whole = Whole(bytes);
+    ASSERT_THAT(whole, base::IsOk());
+    for (int64_t left = 0; left < size.width; ++left) {
+      for (int64_t width = 1; width <= size.width - left; ++width) {
+        const Box box = {.top = 3, .left = left, .height = 14, .width = width};
+        const absl::StatusOr<Picture> part = Part(bytes, box);
+        ASSERT_THAT(part, base::IsOk());
+        ASSERT_EQ(part->pixels, Cut(*whole, box).pixels)
+            << "left " << left << ", width " << width << ", across " << across;
       }
     }
   }

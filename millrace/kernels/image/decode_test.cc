@@ -3,14 +3,17 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "png.h"
 
 #include "millrace/base/random.h"
 #include "millrace/base/status_matchers.h"
+#include "millrace/core/pool.h"
 #include "millrace/kernels/image/encode_webp.h"
 #include "millrace/kernels/image/image.h"
+#include "millrace/kernels/image/pixel_room.h"
 #include "millrace/kernels/image/samples_test.h"
 
 namespace millrace::kernels {
@@ -42,6 +45,7 @@ TEST(DecodeTest, DecodesOnlyJpegSmaller) {
 TEST(DecodeTest, CutsRegionsOutOfAllFormats) {
   base::Generator random(base::RandomKey(1, 0, 0), {});
   const Picture drawn = Draw({30, 40});
+  PixelRoom room(core::HeapPool());
   for (const std::string& bytes :
        {EncodeJpeg(drawn), EncodePng(drawn, PNG_COLOR_TYPE_RGB, 8, true),
         *EncodeWebp(drawn.view(), 80)}) {
@@ -52,9 +56,16 @@ TEST(DecodeTest, CutsRegionsOutOfAllFormats) {
       Picture region = Blank(box.size());
       ASSERT_THAT(DecodeRegion(bytes, box, region.pixels.data()), base::IsOk());
       EXPECT_EQ(region.pixels, Cut(whole, box).pixels);
+      const absl::StatusOr<PixelView> part = DecodePart(bytes, box, room);
+      ASSERT_THAT(part, base::IsOk());
+      ASSERT_EQ(part->size, box.size());
+      CopyPixels(*part, region.pixels.data());
+      EXPECT_EQ(region.pixels, Cut(whole, box).pixels);
     }
     EXPECT_THAT(DecodeRegion(bytes, {4, 5, 0, 3}, nullptr), base::IsOk());
     EXPECT_EQ(DecodeRegion(bytes, {29, 0, 2, 1}, nullptr).code(),
+              absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(DecodePart(bytes, {29, 0, 2, 1}, room).status().code(),
               absl::StatusCode::kInvalidArgument);
   }
 }

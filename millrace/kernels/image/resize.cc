@@ -106,6 +106,7 @@ class ConvolvedRows {
   ConvolvedRows(const PixelView& image, const AxisWeights& columns, int64_t kept)
       : image_(image),
         columns_(columns),
+        sums_(LayOutSums(columns)),
         kept_(kept),
         stride_(columns.size * image.channels + kRowSlack),
         rows_(static_cast<size_t>(kept * stride_)),
@@ -131,7 +132,7 @@ class ConvolvedRows {
     // Loops may read on behind a row: there is another one, but not behind the last.
     const int64_t behind = (image_.size.height - 1 - row) * image_.stride;
     const bool safe = behind >= kBlockBytes;
-    ConvolveColumns(safe ? image_.Row(row) : Padded(row), columns_, out);
+    ConvolveColumns(safe ? image_.Row(row) : Padded(row), sums_, out);
   }
 
   const uint8_t* Padded(int64_t row) {
@@ -141,6 +142,7 @@ class ConvolvedRows {
 
   const PixelView image_;
   const AxisWeights& columns_;
+  const ColumnSums sums_;
   const int64_t kept_;
   const int64_t stride_;
   std::vector<uint8_t> rows_;

@@ -94,8 +94,18 @@ void BlendRows(const int16_t* first, const int16_t* second, int16_t weight,
   plainly::BlendRowsFrom(0, first, second, weight, absl::MakeSpan(out, count));
 }
 
-void ConvolveColumns(const uint8_t* row, const AxisWeights& weights, uint8_t* out) {
-  ConvolveColumnsPlainly(row, weights, kColours, out);
+void ConvolveColumns(const uint8_t* row, const ColumnSums& columns, uint8_t* out) {
+  for (int64_t pixel = 0; pixel < columns.size; ++pixel) {
+    const uint8_t* source = row + columns.offsets[pixel];
+    for (int64_t c = 0; c < kColours; ++c) {
+      int sum = 0;
+      for (int64_t tap = 0; tap < 4 * columns.groups; ++tap) {
+        const int16_t* pair = columns.Of(tap / 4, tap % 4 / 2, pixel);
+        sum += pair[tap % 2] * source[tap * kColours + c];
+      }
+      *out++ = plainly::ToByte(sum, columns.bits);
+    }
+  }
 }
 
 void ConvolveRows(absl::Span<const uint8_t* const> rows, const int16_t* weights,
@@ -175,77 +185,66 @@ void BlendRows(const int16_t* first, const int16_t* second, int16_t weight,
   plainly::BlendRowsFrom(i, first, second, weight, absl::MakeSpan(out, count));
 }
 
-using DSums = hn::FixedTag<int32_t, 4 * kBlocksAtOnce>;
+// A pixel of the result in each block: three sums of 32 bits, and one for nothing.
+constexpr size_t kSumsAtOnce = HWY_CAP_GE512 ? 4 : kBlocksAtOnce;
+using DSums = hn::FixedTag<int32_t, 4 * kSumsAtOnce>;
+using DSources = hn::Repartition<uint8_t, DSums>;
+using DPairs = hn::Repartition<int16_t, DSums>;
 
-// Four pixels of three channels, two and two, as pairs of 16 bits; for each block.
-alignas(32) constexpr uint8_t kFirstTwo[32] = {
-    0, 128, 3, 128, 1, 128, 4, 128, 2, 128, 5, 128, 128, 128, 128, 128,
-    0, 128, 3, 128, 1, 128, 4, 128, 2, 128, 5, 128, 128, 128, 128, 128};
-alignas(32) constexpr uint8_t kOtherTwo[32] = {
-    6, 128, 9, 128, 7, 128, 10, 128, 8, 128, 11, 128, 128, 128, 128, 128,
-    6, 128, 9, 128, 7, 128, 10, 128, 8, 128, 11, 128, 128, 128, 128, 128};
+// Four pixels of three channels, two and two, as pairs of 16 bits.
+alignas(16) constexpr uint8_t kFirstTwo[16] = {0, 128, 3, 128, 1,   128, 4,   128,
+                                               2, 128, 5, 128, 128, 128, 128, 128};
+alignas(16) constexpr uint8_t kOtherTwo[16] = {6, 128, 9,  128, 7,   128, 10,  128,
+                                               8, 128, 11, 128, 128, 128, 128, 128};
 
-// Three of four bytes, twice.
-alignas(16) constexpr uint8_t kWithoutFourth[16] = {
-    0, 1, 2, 4, 5, 6, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128};
+// Three of four bytes.
+alignas(16) constexpr uint8_t kWithoutFourth[16] = {0,  1,  2,  4,  5,   6,   8,   9,
+                                                    10, 12, 13, 14, 128, 128, 128, 128};
 
-// Four weights, all over a block.
-HWY_INLINE hn::Vec<hn::FixedTag<int64_t, 2>> FourWeights(const int16_t* weights) {
-  int64_t four = 0;
-  std::memcpy(&four, weights, sizeof(four));
-  return hn::Set(hn::FixedTag<int64_t, 2>(), four);
-}
-
-// The same for each pixel that is made at once.
-HWY_INLINE hn::Vec<DSums> LoadWeights(const int16_t* const* weights, int64_t tap) {
-#if HWY_CAP_GE256
-  return hn::BitCast(
-      DSums(), hn::Combine(hn::FixedTag<int64_t, 4>(), FourWeights(weights[1] + tap),
-                           FourWeights(weights[0] + tap)));
+HWY_INLINE hn::Vec<DSources> LoadSources(const uint8_t* row, const int64_t* offsets) {
+#if HWY_CAP_GE512
+  return hn::Combine(DSources(), LoadBlocks(row, offsets + 2),
+                     LoadBlocks(row, offsets));
 #else
-  return hn::BitCast(DSums(), FourWeights(weights[0] + tap));
+  return LoadBlocks(row, offsets);
 #endif
 }
 
-void ConvolveColumns(const uint8_t* row, const AxisWeights& weights, uint8_t* out) {
-  const DBytes bytes;
-  const DShorts shorts;
+void ConvolveColumns(const uint8_t* row, const ColumnSums& columns, uint8_t* out) {
+  const DSources bytes;
+  const DPairs pairs;
   const DSums sums;
-  const auto first_two = hn::Load(bytes, kFirstTwo);
-  const auto other_two = hn::Load(bytes, kOtherTwo);
+  const hn::Rebind<uint8_t, DSums> results;
+  const auto first_two = hn::LoadDup128(bytes, kFirstTwo);
+  const auto other_two = hn::LoadDup128(bytes, kOtherTwo);
   const auto without_fourth = hn::Load(D16(), kWithoutFourth);
-  const auto half = hn::Set(sums, 1 << (weights.bits - 1));
-  const hn::Rebind<int16_t, DSums> results16;
-  const hn::Rebind<uint8_t, DSums> results8;
-  constexpr auto kAtOnce = static_cast<int64_t>(kBlocksAtOnce);
-  for (int64_t pixel = 0; pixel < weights.size; pixel += kAtOnce, out += 3 * kAtOnce) {
-    const int64_t last = std::min(pixel + kAtOnce, weights.size) - 1;
-    const int16_t* const taps[] = {weights.Of(pixel), weights.Of(last)};
-    int64_t offsets[] = {3 * weights.first[pixel], 3 * weights.first[last]};
+  const auto half = hn::Set(sums, 1 << (columns.bits - 1));
+  constexpr auto kAtOnce = static_cast<int64_t>(kSumsAtOnce);
+  for (int64_t pixel = 0; pixel < columns.padded; pixel += kAtOnce) {
     auto sum0 = half;
     auto sum1 = hn::Zero(sums);
-    for (int64_t tap = 0; tap < weights.taps; tap += 4) {
-      const auto pixels = LoadBlocks(row + 3 * tap, offsets);
-      const auto four = LoadWeights(taps, tap);
-      const auto a = hn::BitCast(shorts, hn::TableLookupBytesOr0(pixels, first_two));
-      const auto b = hn::BitCast(shorts, hn::TableLookupBytesOr0(pixels, other_two));
+    for (int64_t group = 0; group < columns.groups; ++group) {
+      const auto pixels = LoadSources(row + 12 * group, columns.offsets.data() + pixel);
+      const auto a = hn::BitCast(pairs, hn::TableLookupBytesOr0(pixels, first_two));
+      const auto b = hn::BitCast(pairs, hn::TableLookupBytesOr0(pixels, other_two));
       sum0 = hn::ReorderWidenMulAccumulate(
-          sums, a, hn::BitCast(shorts, hn::DupEven(four)), sum0, sum1);
+          sums, a, hn::LoadU(pairs, columns.Of(group, 0, pixel)), sum0, sum1);
       sum0 = hn::ReorderWidenMulAccumulate(
-          sums, b, hn::BitCast(shorts, hn::DupOdd(four)), sum0, sum1);
+          sums, b, hn::LoadU(pairs, columns.Of(group, 1, pixel)), sum0, sum1);
     }
     const auto sum =
-        hn::ShiftRightSame(hn::RearrangeToOddPlusEven(sum0, sum1), weights.bits);
-    const auto result = hn::DemoteTo(results8, hn::DemoteTo(results16, sum));
+        hn::ShiftRightSame(hn::RearrangeToOddPlusEven(sum0, sum1), columns.bits);
+    const auto result = hn::DemoteTo(results, sum);
     hn::StoreU(hn::TableLookupBytesOr0(result, without_fourth), D16(), out);
+    out += kColours * kAtOnce;
   }
 }
 
 void ConvolveRows(absl::Span<const uint8_t* const> rows, const int16_t* weights,
                   int bits, int64_t count, uint8_t* out) {
-  const DShorts shorts;
-  const hn::Rebind<uint8_t, DShorts> bytes;
-  const hn::RepartitionToWide<DShorts> sums;
+  const DWide shorts;
+  const hn::Rebind<uint8_t, DWide> bytes;
+  const hn::RepartitionToWide<DWide> sums;
   const auto lanes = static_cast<int64_t>(hn::Lanes(shorts));
   const auto half = hn::Set(sums, 1 << (bits - 1));
   int64_t i = 0;
@@ -362,8 +361,26 @@ void BlendRows(const int16_t* first, const int16_t* second, int16_t weight,
   HWY_DYNAMIC_DISPATCH(BlendRows)(first, second, weight, count, out);
 }
 
-void ConvolveColumns(const uint8_t* row, const AxisWeights& weights, uint8_t* out) {
-  HWY_DYNAMIC_DISPATCH(ConvolveColumns)(row, weights, out);
+ColumnSums LayOutSums(const AxisWeights& weights) {
+  ColumnSums columns = {.bits = weights.bits,
+                        .size = weights.size,
+                        .padded = (weights.size + 3) / 4 * 4,
+                        .groups = weights.taps / 4};
+  for (const int64_t first : weights.first) columns.offsets.push_back(first * kColours);
+  columns.offsets.resize(columns.padded);  // With weights of 0 for the first sources.
+  columns.weights.resize(weights.taps / 2 * columns.padded * 8);
+  for (int64_t tap = 0; tap < weights.taps; tap += 2) {
+    int16_t* out = columns.weights.data() + tap / 2 * columns.padded * 8;
+    for (int64_t pixel = 0; pixel < weights.size; ++pixel, out += 8) {
+      const int16_t* pair = weights.Of(pixel) + tap;
+      for (int64_t i = 0; i < 4; ++i) std::memcpy(out + 2 * i, pair, 2 * sizeof(*pair));
+    }
+  }
+  return columns;
+}
+
+void ConvolveColumns(const uint8_t* row, const ColumnSums& columns, uint8_t* out) {
+  HWY_DYNAMIC_DISPATCH(ConvolveColumns)(row, columns, out);
 }
 
 void ConvolveRows(absl::Span<const uint8_t* const> rows, const int16_t* weights,

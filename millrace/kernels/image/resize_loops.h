@@ -47,9 +47,27 @@ void BlendColumnsPlainly(const uint8_t* row, absl::Span<const Between> places,
 void BlendRows(const int16_t* first, const int16_t* second, int16_t weight,
                int64_t count, uint8_t* out);
 
+// How ConvolveColumns makes rows as weighted sums, for three channels: AxisWeights with
+// the weights where vectors want them, for four source pixels at a time.
+struct ColumnSums {
+  int bits = 14;                      // As AxisWeights has them.
+  int64_t size = 0;                   // Pixels of a row, and
+  int64_t padded = 0;                 // rounded up to groups of four.
+  int64_t groups = 0;                 // Of four weights each, for every pixel.
+  std::vector<int64_t> offsets = {};  // By pixel: its first source's byte in a row.
+  // By group, by half of it, by pixel: two weights, four times.
+  std::vector<int16_t> weights = {};
+
+  const int16_t* Of(int64_t group, int64_t half, int64_t pixel) const {
+    return weights.data() + ((2 * group + half) * padded + pixel) * 8;
+  }
+};
+
+ColumnSums LayOutSums(const AxisWeights& weights);
+
 // Makes one row as weighted sums, three channels. Requires: a row has at least as many
-// pixels as weights.taps, 4 bytes more can be read, and kRowSlack more written.
-void ConvolveColumns(const uint8_t* row, const AxisWeights& weights, uint8_t* out);
+// pixels as the axis has taps, 4 bytes more can be read, and kRowSlack more written.
+void ConvolveColumns(const uint8_t* row, const ColumnSums& columns, uint8_t* out);
 
 // The same without SIMD, for any number of channels, reading and writing no byte more.
 void ConvolveColumnsPlainly(const uint8_t* row, const AxisWeights& weights,
