@@ -33,12 +33,14 @@ def imported(name: str) -> Any:
         ) from error
 
 
-def is_aligned(array: np.ndarray[Any, Any]) -> bool:
-    """Tell whether frameworks take the memory as it is."""
-    if not array.flags.carray or array.size == 0:
+def is_aligned(value: Any) -> bool:
+    """Tell whether frameworks take the memory of an array as it is."""
+    try:
+        # A quarter of the time of array.ctypes.data, which counts for every column. It
+        # takes only what is contiguous, writeable and not empty.
+        return addressof(_over(value)) % _ALIGNMENT == 0
+    except (TypeError, ValueError):
         return False
-    # A quarter of the time of array.ctypes.data, which counts for every column.
-    return addressof(_over(array)) % _ALIGNMENT == 0
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
@@ -64,7 +66,7 @@ class Adapter(abc.ABC):
     def __init__(self, fields: Sequence[Field]) -> None:
         """Take the fields of the rows to come."""
         self.copied_bytes = 0
-        self._converters = [self._converter(dtype) for _, dtype, _ in fields]
+        self._converters = [self._converter(dtype, shape) for _, dtype, shape in fields]
 
     def convert(self, values: Sequence[Any]) -> list[Any]:
         """Make arrays of a row's values."""
@@ -73,10 +75,12 @@ class Adapter(abc.ABC):
             for convert, value in zip(self._converters, values, strict=True)
         ]
 
-    def _converter(self, dtype: str) -> Callable[[Any], Any]:
+    def _converter(self, dtype: str, shape: list[int] | None) -> Callable[[Any], Any]:
         if dtype in TEXTS:
             return plain
         array = self._bits if dtype == "bfloat16" else self._array
+        if shape is not None and -1 not in shape[1:]:
+            return array  # Its parts cannot differ in size.
 
         def converted(value: Any) -> Any:
             if value.__class__ is tuple:
@@ -103,8 +107,9 @@ class Adapter(abc.ABC):
 
     def _aligned(self, value: Any) -> np.ndarray[Any, Any]:
         """Give the array itself where it is aligned, else a copy that is."""
-        if value.__class__ is np.ndarray and is_aligned(value):
-            return value
+        if is_aligned(value):
+            array: np.ndarray[Any, Any] = value
+            return array
         copy = aligned_empty(np.shape(value), value.dtype)
         copy[...] = value
         self.copied_bytes += copy.nbytes

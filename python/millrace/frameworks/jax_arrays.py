@@ -14,6 +14,7 @@ from millrace.frameworks.arrays import (
     Field,
     aligned_empty,
     imported,
+    is_aligned,
 )
 from millrace.rows import Ragged, bfloat16
 
@@ -57,25 +58,31 @@ class JaxArrays(Adapter):
             self._device = self._jax.devices(platform)[int(number or 0)]
         self._narrow = {} if self._jax.config.jax_enable_x64 else _NARROW
         super().__init__(fields)
-        self._numbers = [
-            i for i, (_, dtype, _) in enumerate(fields) if dtype not in TEXTS
-        ]
+        self._put = self._jax.device_put
+        numbers = [i for i, (_, dtype, _) in enumerate(fields) if dtype not in TEXTS]
+        # None where all are numbers, so that nothing is sorted for every batch.
+        self._numbers = None if len(numbers) == len(fields) else numbers
 
     def convert(self, values: Sequence[Any]) -> list[Any]:
         """Make arrays of a row's values, all in one call, which JAX does faster."""
         found = super().convert(values)
+        if self._numbers is None:
+            arrays: list[Any] = self._put(found, self._device)
+            return arrays
         numbers = [found[i] for i in self._numbers]
-        for i, array in zip(
-            self._numbers, self._jax.device_put(numbers, self._device), strict=True
-        ):
+        arrays = self._put(numbers, self._device)
+        for i, array in zip(self._numbers, arrays, strict=True):
             found[i] = array
         return found
 
     def _array(self, value: Any) -> Any:
         kind = self._narrow.get(value.dtype)
-        array = self._aligned(value) if kind is None else self._narrowed(value, kind)
-        array.flags.writeable = False
-        return array
+        if kind is not None:
+            value = self._narrowed(value, kind)
+        elif not is_aligned(value):
+            value = self._aligned(value)
+        value.setflags(write=False)
+        return value
 
     def _bits(self, value: Any) -> Any:
         return self._array(value).view(bfloat16())

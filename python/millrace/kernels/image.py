@@ -228,6 +228,36 @@ def decode_region(bytes: Value, box: Value) -> Value:
     return call("decode_region", [bytes, box], {})
 
 
+def decode_resized(
+    bytes: Value,
+    box: Value,
+    size: tuple[int, int],
+    *,
+    method: Literal["nearest", "bilinear", "bicubic"] = "bilinear",
+    antialias: bool = False,
+) -> Value:
+    """Decodes what lies in a box and makes it larger or smaller: the pixels of
+    resize(decode_region(bytes, box)), without an image in between.
+
+    Args:
+        bytes: The bytes of one JPEG, PNG or WebP file per row.
+        box: Top, left, height and width in pixels, int64; outside of the image, or
+            empty, it is an error of the row.
+        size: The height of the result in pixels. The width of the result in pixels.
+        method: How values between pixels are found: nearest, bilinear or bicubic.
+        antialias: Whether every source pixel counts where the image gets smaller, as in
+            Pillow; slower.
+    """
+    size = pair("decode_resized", "size", size)
+    arguments: dict[str, object] = {
+        "height": size[0],
+        "width": size[1],
+        "method": method,
+        "antialias": antialias,
+    }
+    return call("decode_resized", [bytes, box], arguments)
+
+
 def draw_cutmix(images: Value, *, alpha: float = 1.0, rng: Rng) -> Value:
     """Draws which box of the images of a batch is replaced by that of others (CutMix),
     for mix_images and mix_labels.
