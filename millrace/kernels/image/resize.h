@@ -1,7 +1,7 @@
 // Makes images of bytes larger or smaller. Pixels are squares (half-pixel centres), as
 // in Pillow, TensorFlow 2 and PyTorch. Pure, and bit for bit the same on every machine.
 // Three channels are fast: 300 x 250 to 224 x 224, bilinear, takes some 40 µs, with
-// antialias three times that; other numbers of channels go one value at a time.
+// antialias twice that; other numbers of channels go one value at a time.
 #pragma once
 
 #include <cstdint>
