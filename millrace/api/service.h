@@ -72,14 +72,16 @@ struct OpenJob {
   int64_t consumer = 0;
   int64_t member = 0;
   int64_t opening = 0;  // Its time, in milliseconds: a later opening has a larger one.
-  std::string state = {};    // To go on from; empty: from the start.
+  std::string state = {};  // To go on from; empty: from the start.
   bool takeover = false;
+  int64_t wait_ms = 0;  // That the answer may be waited for.
 
   bool operator==(const OpenJob&) const = default;
 };
 
 BOOST_DESCRIBE_STRUCT(OpenJob, (),
-                      (settings, run, consumer, member, opening, state, takeover))
+                      (settings, run, consumer, member, opening, state, takeover,
+                       wait_ms))
 
 struct OpenedJob {
   bool ready = false;
@@ -134,13 +136,14 @@ struct ConsumerBeat {
   std::vector<int64_t> unreachable = {};  // Workers.
   std::optional<LaneAddress> waits_for = {};
   int64_t waits_ms = 0;
+  int64_t wait_ms = 0;  // That news may be waited for.
 
   bool operator==(const ConsumerBeat&) const = default;
 };
 
 BOOST_DESCRIBE_STRUCT(ConsumerBeat, (),
                       (reader, version, pass, taken, needs, known, unreachable,
-                       waits_for, waits_ms))
+                       waits_for, waits_ms, wait_ms))
 
 struct PlacedLane {
   LaneAddress at = {};
@@ -233,11 +236,13 @@ struct WorkerBeat {
   std::vector<LaneReport> lanes = {};     // What has changed; all, with its facts.
   std::vector<ListedJob> listed = {};
   bool draining = false;  // It leaves: no more lanes.
+  int64_t wait_ms = 0;    // That news may be waited for.
 
   bool operator==(const WorkerBeat&) const = default;
 };
 
-BOOST_DESCRIBE_STRUCT(WorkerBeat, (), (worker, facts, version, lanes, listed, draining))
+BOOST_DESCRIBE_STRUCT(WorkerBeat, (),
+                      (worker, facts, version, lanes, listed, draining, wait_ms))
 
 struct AssignedLane {
   int64_t job = 0;
@@ -277,5 +282,32 @@ struct WorkerNews {
 };
 
 BOOST_DESCRIBE_STRUCT(WorkerNews, (), (version, join, assigned, jobs))
+
+// --- Things that travel by the hash of their content ---
+
+struct PutObject {
+  std::string hash = {};
+  std::string text = {};
+
+  bool operator==(const PutObject&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(PutObject, (), (hash, text))
+
+struct GetObject {
+  std::string hash = {};
+
+  bool operator==(const GetObject&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(GetObject, (), (hash))
+
+struct Object {
+  std::string text = {};
+
+  bool operator==(const Object&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(Object, (), (text))
 
 }  // namespace millrace::api

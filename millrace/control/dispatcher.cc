@@ -224,7 +224,7 @@ absl::StatusOr<api::ConsumerNews> Dispatcher::Beat(const api::ConsumerBeat& beat
   consumer.waits_for = beat.waits_for;
   consumer.waits = absl::Milliseconds(beat.waits_ms);
   for (const api::KnownRows& known : beat.known) TRY(Learn(number, known));
-  return NewsFor(number, beat);
+  return NewsFor(beat);
 }
 
 absl::Status Dispatcher::Learn(int64_t number, const api::KnownRows& known) {
@@ -250,8 +250,10 @@ absl::Status Dispatcher::Learn(int64_t number, const api::KnownRows& known) {
   return absl::OkStatus();
 }
 
-api::ConsumerNews Dispatcher::NewsFor(int64_t number, const api::ConsumerBeat& beat) {
-  const Job& job = SoftOf(number);
+api::ConsumerNews Dispatcher::NewsFor(const api::ConsumerBeat& beat) const {
+  const auto found = jobs_.find(beat.reader.job);
+  if (found == jobs_.end()) return {};
+  const Job& job = found->second;
   const int64_t seen = beat.version > version_ ? 0 : beat.version;
   api::ConsumerNews news{.version = version_};
   news.tell_known = restored_ && beat.known.empty() && seen == 0;
@@ -299,7 +301,13 @@ absl::StatusOr<api::WorkerNews> Dispatcher::Beat(const api::WorkerBeat& beat,
     const absl::Status learnt = Report(beat.worker, report, now);
     if (!learnt.ok()) SoftOf(report.job).failed = learnt;
   }
-  return NewsFor(worker);
+  return Assigned(worker);
+}
+
+api::WorkerNews Dispatcher::NewsFor(const api::WorkerBeat& beat) const {
+  const auto found = workers_.find(beat.worker);
+  if (found == workers_.end()) return {.version = 0, .join = true};
+  return Assigned(found->second);
 }
 
 void Dispatcher::Join(const api::WorkerFacts& facts, absl::Time now) {
@@ -366,7 +374,7 @@ void Dispatcher::ReportListed(int64_t worker, const api::ListedJob& listed) {
   Commit(event);
 }
 
-api::WorkerNews Dispatcher::NewsFor(const Worker& worker) const {
+api::WorkerNews Dispatcher::Assigned(const Worker& worker) const {
   api::WorkerNews news{.version = worker.version};
   std::set<int64_t> jobs = worker.lists;
   for (const bool now : {true, false}) {

@@ -57,6 +57,10 @@ class Dispatcher {
   absl::StatusOr<api::ConsumerNews> Beat(const api::ConsumerBeat& beat, absl::Time now);
   absl::StatusOr<api::WorkerNews> Beat(const api::WorkerBeat& beat, absl::Time now);
 
+  // What there is to tell now to who waits since a beat.
+  api::ConsumerNews NewsFor(const api::ConsumerBeat& beat) const;
+  api::WorkerNews NewsFor(const api::WorkerBeat& beat) const;
+
   // Gives lanes that are needed to workers, and takes them from the lost; forgets what
   // is over. Tells whether anything changed.
   bool Place(absl::Time now);
@@ -137,13 +141,12 @@ class Dispatcher {
 
   absl::Status CheckReader(const api::ReaderHello& reader) const;
   absl::Status Learn(int64_t number, const api::KnownRows& known);
-  api::ConsumerNews NewsFor(int64_t number, const api::ConsumerBeat& beat);
 
   void Join(const api::WorkerFacts& facts, absl::Time now);
   absl::Status Report(int64_t worker, const api::LaneReport& report, absl::Time now);
   void ReportFailure(int64_t worker, const api::LaneReport& report);
   void ReportListed(int64_t worker, const api::ListedJob& listed);
-  api::WorkerNews NewsFor(const Worker& worker) const;
+  api::WorkerNews Assigned(const Worker& worker) const;
 
   void LoseWorkers(absl::Time now);
   void PlaceJob(int64_t number, Job& job, absl::Time now);

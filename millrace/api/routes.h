@@ -1,0 +1,23 @@
+// The calls of a dispatcher, as one list: its server answers these, and its OpenAPI
+// page says so.
+#pragma once
+
+#include "millrace/api/route.h"
+#include "millrace/api/service.h"
+
+namespace millrace::api {
+
+inline constexpr auto kDispatcherRoutes = Routes(
+    Route<OpenJob, OpenedJob>{"POST", "/v1/jobs/open",
+                              "A consumer opens a job, or waits for it to begin."},
+    Route<ConsumerBeat, ConsumerNews>{
+        "POST", "/v1/consumers/beat",
+        "A consumer tells what it needs, and hears which workers run it."},
+    Route<WorkerBeat, WorkerNews>{
+        "POST", "/v1/workers/beat",
+        "A worker joins or tells what it runs, and hears what it is to run."},
+    Route<PutObject, Nothing>{"POST", "/v1/objects",
+                              "Keeps a pipeline or listing by its hash."},
+    Route<GetObject, Object>{"GET", "/v1/objects", "Gives what was kept."});
+
+}  // namespace millrace::api
