@@ -138,7 +138,10 @@ absl::StatusOr<Inputs> BranchSource::InputsOf(const lanes::RowRange& rows) const
        .turn = options_.repeats ? KeyOfTurn(number, options_.repeats_before) : 0});
   const bool watched = number == 0 && options_.repeats && !options_.turns;
   if (watched) {
-    inputs.ended = [turn = first_turn_](bool any) { turn->End(any); };
+    // Rows that are skipped are rows.
+    inputs.ended = [turn = first_turn_, rows](bool any) {
+      turn->End(rows.split, any || rows.begin > 0);
+    };
   }
   return inputs;
 }

@@ -173,6 +173,16 @@ lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted,
   return facts;
 }
 
+lanes::CutFacts WithBehind(lanes::CutFacts facts,
+                           const std::vector<ir::Pipeline>& behind) {
+  if (behind.empty()) return facts;
+  const lanes::CutFacts more = CutFactsOf(behind, false);
+  facts.batch_rows = std::max(facts.batch_rows, more.batch_rows);
+  facts.shuffle_window = std::max(facts.shuffle_window, more.shuffle_window);
+  facts.counts_change = facts.counts_change || more.counts_change;
+  return facts;
+}
+
 absl::Status CheckOneLane(const std::string& reason, const lanes::LaneList& lanes) {
   if (reason.empty() || lanes.size() <= 1) return absl::OkStatus();
   return absl::FailedPreconditionError(

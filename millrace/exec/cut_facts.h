@@ -23,6 +23,10 @@ std::vector<ir::Pipeline> ChainTo(const ir::Pipeline& last);
 lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted,
                            bool ignored_behind = false);
 
+// The same where lanes are cut for what stands behind a repeat or concat as well.
+lanes::CutFacts WithBehind(lanes::CutFacts facts,
+                           const std::vector<ir::Pipeline>& behind);
+
 // The rows that a batching operator puts in a batch; 1 for others.
 int64_t BatchSizeOf(const ir::Pipeline& node);
 

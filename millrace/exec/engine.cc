@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -24,6 +25,8 @@
 #include "millrace/core/block.h"
 #include "millrace/core/large_shared_allocator.h"
 #include "millrace/core/pool.h"
+#include "millrace/exec/engine_work.h"
+#include "millrace/exec/lane_run.h"
 #include "millrace/exec/least_memory.h"
 #include "millrace/exec/left_out.h"
 #include "millrace/exec/meters.h"
@@ -89,7 +92,7 @@ Engine::~Engine() {
   for (std::jthread& thread : threads_) thread.request_stop();
   {
     const base::MutexLock lock(&mutex_);
-    CHECK(passes_.empty()) << "an iterator outlives its engine";
+    CHECK(works_.empty()) << "an iterator outlives its engine";
     compute_.NotifyAll();
     fetch_.NotifyAll();
   }
@@ -102,12 +105,11 @@ void Engine::Work(Role role, int thread, const std::stop_token& stop) {
   int& asleep = role == Role::kCompute ? computing_asleep_ : fetching_asleep_;
   while (!stop.stop_requested()) {
     Task task;
-    PassRun* pass = nullptr;
-    if (Pick(role, task, pass)) {
-      Wake(*pass);  // There may be more of it.
-      RunTask(std::move(task), *pass, thread);
-      if (pass->ready() || pass->running() == 0) pass->changed().NotifyAll();
-      Wake(*pass);
+    EngineWork* work = nullptr;
+    if (Pick(role, task, work)) {
+      Wake(*work);  // There may be more of it.
+      RunTask(std::move(task), *work, thread);
+      Call(*work);
     } else {
       ++asleep;
       changed.WaitUntil(&mutex_, absl::InfiniteFuture());
@@ -116,71 +118,125 @@ void Engine::Work(Role role, int thread, const std::stop_token& stop) {
   }
 }
 
-bool Engine::Pick(Role role, Task& task, PassRun*& pass) {
-  for (size_t i = 0; i < passes_.size(); ++i) {
-    pass = passes_[(next_pass_ + i) % passes_.size()];
+bool Engine::Pick(Role role, Task& task, EngineWork*& work) {
+  for (size_t i = 0; i < works_.size(); ++i) {
+    work = works_[(next_work_ + i) % works_.size()];
     const bool found =
-        role == Role::kCompute ? pass->Claim(true, task) : pass->ClaimFetch(true, task);
+        role == Role::kCompute ? work->Claim(true, task) : work->ClaimFetch(true, task);
     if (!found) continue;
-    next_pass_ = (next_pass_ + i + 1) % passes_.size();
+    next_work_ = (next_work_ + i + 1) % works_.size();
     return true;
   }
   return false;
 }
 
-void Engine::RunTask(Task task, PassRun& pass, int thread) {
+void Engine::RunTask(Task task, EngineWork& work, int thread) {
   const int64_t reserved_bytes = task.reserved_bytes;
   memory_.Start(reserved_bytes);
   mutex_.Unlock();
   task.stage->Run(task, thread);
   mutex_.Lock();
   memory_.End(reserved_bytes);
-  pass.Complete(std::move(task));
+  work.Complete(std::move(task));
+}
+
+// Who waits is told before the call: while that goes on, the work cannot be removed.
+void Engine::Call(EngineWork& work) {
+  const std::function<void()>* const call = work.BeginCall();
+  if (work.ready() || work.running() == 0) work.changed().NotifyAll();
+  Wake(work);
+  if (call == nullptr) return;
+  mutex_.Unlock();
+  (*call)();
+  mutex_.Lock();
+  work.EndCall();
 }
 
 // Whoever waits for a pass does what there is to do for it rather than sleep, in place
 // of a thread that sleeps: to wake either up would cost more than many a task.
-bool Engine::Help(PassRun& pass) {
+bool Engine::Help(EngineWork& work) {
   Task task;
   const bool alone = options_.threads == 0;
   if (computing_asleep_ == 0 && !alone) return false;
-  const bool found = pass.Claim(true, task) || (alone && pass.ClaimFetch(true, task));
+  const bool found = work.Claim(true, task) || (alone && work.ClaimFetch(true, task));
   if (!found) return false;
-  Wake(pass);
-  RunTask(std::move(task), pass, options_.threads);
-  Wake(pass);
+  Wake(work);
+  RunTask(std::move(task), work, options_.threads);
+  Wake(work);
   return true;
 }
 
 // A thread that looks for work and finds none costs two switches of context: only
 // those are woken that have something to find.
-void Engine::Wake(PassRun& pass) {
-  if (computing_asleep_ > 0 && pass.HasWork()) compute_.NotifyOne();
-  if (fetching_asleep_ > 0 && pass.HasFetch()) fetch_.NotifyOne();
+void Engine::Wake(EngineWork& work) {
+  if (computing_asleep_ > 0 && work.HasWork()) compute_.NotifyOne();
+  if (fetching_asleep_ > 0 && work.HasFetch()) fetch_.NotifyOne();
 }
 
-void Engine::Add(PassRun& pass) {
-  const base::MutexLock lock(&mutex_);
-  passes_.push_back(&pass);
-  Wake(pass);
+void Engine::WakeAny() {
+  const auto has_work = [](const EngineWork* work) { return work->HasWork(); };
+  const auto has_fetch = [](const EngineWork* work) { return work->HasFetch(); };
+  if (computing_asleep_ > 0 && std::ranges::any_of(works_, has_work)) {
+    compute_.NotifyOne();
+  }
+  if (fetching_asleep_ > 0 && std::ranges::any_of(works_, has_fetch)) {
+    fetch_.NotifyOne();
+  }
 }
 
-void Engine::Remove(PassRun& pass) {
+void Engine::Add(EngineWork& work) {
   const base::MutexLock lock(&mutex_);
-  pass.Stop();
-  while (pass.running() > 0) pass.changed().WaitUntil(&mutex_, absl::InfiniteFuture());
-  std::erase(passes_, &pass);
+  works_.push_back(&work);
+  Wake(work);
+}
+
+void Engine::Remove(EngineWork& work) {
+  const base::MutexLock lock(&mutex_);
+  work.Stop();
+  while (work.running() > 0) work.changed().WaitUntil(&mutex_, absl::InfiniteFuture());
+  std::erase(works_, &work);
+}
+
+PassOptions Engine::Completed(PassOptions options) {
+  // A row takes several times its bytes while it is found and made.
+  options.row_bytes_max = std::min(options.row_bytes_max,
+                                   std::max(options_.memory_bytes / 4, kRowBytesLeast));
+  options.caches = &caches_;
+  options.cancelled = std::make_shared<std::atomic<bool>>(false);
+  return options;
+}
+
+absl::StatusOr<std::shared_ptr<LanePlan>> Engine::PlanLanes(
+    const rewrite::Rewritten& pipeline, const ops::Library& library,
+    PassOptions options) {
+  options = Completed(std::move(options));
+  options.with_ids = true;  // They are digested.
+  PassPlan plan = TRY(PlanPass(pipeline, library, options, pool_));
+  TRY(CheckBudget(plan, options_.memory_bytes));
+  return std::shared_ptr<LanePlan>(new LanePlan(*this, std::move(plan), pipeline.before,
+                                                library, options.cancelled));
+}
+
+absl::StatusOr<std::unique_ptr<LaneRun>> Engine::OpenLane(
+    const std::shared_ptr<LanePlan>& plan, const LaneWork& work, LaneOptions options) {
+  CHECK(&plan->engine_ == this) << "a plan is run by the engine that made it";
+  const base::MutexLock opening(&plan->opening_);
+  TRY(plan->Prepare(work));
+  std::unique_ptr<LaneRun> run(
+      new LaneRun(plan, work, std::move(options), plan->opened_++));
+  {
+    const base::MutexLock lock(&mutex_);
+    if (plan->wanted_++ == 0) plan->cancelled_->store(false);
+  }
+  Add(*run);
+  return run;
 }
 
 absl::StatusOr<std::unique_ptr<Iterator>> Engine::Open(
     const rewrite::Rewritten& pipeline, const ops::Library& library,
     PassOptions options, const std::optional<lanes::State>& from) {
   if (from) options.cuts = from->cuts;
-  // A row takes several times its bytes while it is found and made.
-  options.row_bytes_max = std::min(options.row_bytes_max,
-                                   std::max(options_.memory_bytes / 4, kRowBytesLeast));
-  options.caches = &caches_;
-  options.cancelled = std::make_shared<std::atomic<bool>>(false);
+  options = Completed(std::move(options));
   PassPlan plan = TRY(PlanPass(pipeline, library, options, pool_));
   while (from && plan.lanes.size() < from->lanes) {
     if (!TRY(plan.Grow())) break;

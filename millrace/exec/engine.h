@@ -34,6 +34,8 @@
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/caches.h"
+#include "millrace/exec/engine_work.h"
+#include "millrace/exec/lane_run.h"
 #include "millrace/exec/left_out.h"
 #include "millrace/exec/memory.h"
 #include "millrace/exec/meters.h"
@@ -73,6 +75,16 @@ class Engine {
       const rewrite::Rewritten& pipeline, const ops::Library& library,
       PassOptions options, const std::optional<lanes::State>& state = {});
 
+  // Plans a pass whose lanes are to be run one by one. The library outlives the plan.
+  absl::StatusOr<std::shared_ptr<LanePlan>> PlanLanes(
+      const rewrite::Rewritten& pipeline, const ops::Library& library,
+      PassOptions options);
+
+  // Begins a lane. Costs some microseconds: nothing is listed or read here.
+  absl::StatusOr<std::unique_ptr<LaneRun>> OpenLane(
+      const std::shared_ptr<LanePlan>& plan, const LaneWork& work,
+      LaneOptions options = {});
+
   const EngineOptions& options() const { return options_; }
 
   core::PoolStats memory() const { return pool_.stats(); }
@@ -82,21 +94,30 @@ class Engine {
 
  private:
   friend class Iterator;
+  friend class LanePlan;
+  friend class LaneRun;
 
   enum class Role : uint8_t { kCompute, kFetch };
 
   void Work(Role role, int thread, const std::stop_token& stop);
-  bool Pick(Role role, Task& task, PassRun*& pass)
+  bool Pick(Role role, Task& task, EngineWork*& work)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void RunTask(Task task, PassRun& pass, int thread)
+  void RunTask(Task task, EngineWork& work, int thread)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool Help(PassRun& pass) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Wakes a thread of each role that sleeps and may find work of this pass.
-  void Wake(PassRun& pass) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool Help(EngineWork& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Calls who wants to know that it is ready.
+  void Call(EngineWork& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Wakes a thread of each role that sleeps and may find work of this.
+  void Wake(EngineWork& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The same for work of any: memory was freed.
+  void WakeAny() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  void Add(PassRun& pass);
-  // Waits until no thread works on the pass, then forgets it.
-  void Remove(PassRun& pass);
+  void Add(EngineWork& work);
+  // Waits until no thread works on it, then forgets it.
+  void Remove(EngineWork& work);
+
+  // What all passes are planned with.
+  PassOptions Completed(PassOptions options);
 
   const EngineOptions options_;
   core::Pool pool_;
@@ -105,10 +126,10 @@ class Engine {
   base::CondVar compute_;  // There may be work.
   base::CondVar fetch_;
   Memory memory_ ABSL_GUARDED_BY(mutex_);
-  std::vector<PassRun*> passes_ ABSL_GUARDED_BY(mutex_);
+  std::vector<EngineWork*> works_ ABSL_GUARDED_BY(mutex_);
   int computing_asleep_ ABSL_GUARDED_BY(mutex_) = 0;  // Threads.
   int fetching_asleep_ ABSL_GUARDED_BY(mutex_) = 0;
-  size_t next_pass_ ABSL_GUARDED_BY(mutex_) = 0;  // Asked first: each in its turn.
+  size_t next_work_ ABSL_GUARDED_BY(mutex_) = 0;  // Asked first: each in its turn.
   std::vector<std::jthread> threads_;             // Last: they use all of the above.
 };
 

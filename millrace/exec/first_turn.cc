@@ -1,6 +1,7 @@
 #include "millrace/exec/first_turn.h"
 
 #include <cstdint>
+#include <iterator>
 
 #include "millrace/base/mutex.h"
 
@@ -8,18 +9,18 @@ namespace millrace::exec {
 
 void FirstTurn::Expect(int64_t splits) {
   const base::MutexLock lock(&mutex_);
-  left_ = splits;
+  splits_ = splits;
 }
 
-void FirstTurn::End(bool any) {
+void FirstTurn::End(int64_t split, bool any) {
   const base::MutexLock lock(&mutex_);
-  --left_;
+  ended_.insert(split);
   any_ = any_ || any;
 }
 
 bool FirstTurn::HasNoRows() const {
   const base::MutexLock lock(&mutex_);
-  return left_ == 0 && !any_;
+  return std::ssize(ended_) == splits_ && !any_;
 }
 
 }  // namespace millrace::exec

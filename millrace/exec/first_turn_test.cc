@@ -16,17 +16,25 @@ TEST(FirstTurnTest, HasNoRowsOnceAllIsReadAndNothingCame) {
   FirstTurn turn;
   EXPECT_FALSE(turn.HasNoRows());
   turn.Expect(2);
-  turn.End(false);
+  turn.End(0, false);
   EXPECT_FALSE(turn.HasNoRows());
-  turn.End(false);
+  turn.End(1, false);
   EXPECT_TRUE(turn.HasNoRows());
 }
 
 TEST(FirstTurnTest, OneRowIsEnough) {
   FirstTurn turn;
   turn.Expect(2);
-  turn.End(true);
-  turn.End(false);
+  turn.End(0, true);
+  turn.End(1, false);
+  EXPECT_FALSE(turn.HasNoRows());
+}
+
+TEST(FirstTurnTest, ASplitThatIsReadTwiceSaysNothingOfTheOther) {
+  FirstTurn turn;
+  turn.Expect(2);
+  turn.End(0, false);
+  turn.End(0, false);
   EXPECT_FALSE(turn.HasNoRows());
 }
 

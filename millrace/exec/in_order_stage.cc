@@ -11,6 +11,7 @@
 #include "millrace/base/status.h"
 #include "millrace/core/block.h"
 #include "millrace/exec/chain.h"
+#include "millrace/exec/lane_ids.h"
 #include "millrace/exec/memory.h"
 #include "millrace/exec/progress.h"
 #include "millrace/exec/stage_run.h"
@@ -123,6 +124,10 @@ void InOrderStage::Collect(Task& task, int64_t position) {
     const bool joins = joiner_ != nullptr && !item.left_out;
     if (joins) position = position_ += RowsInBatch(item.block);
     item.position = position;
+    if (joins && digest_ != nullptr) {
+      AddIds(*digest_, item.block, item.block.rows());
+      item.digest = *digest_;
+    }
     task.out.push_back(std::move(item));
   }
 }
@@ -137,7 +142,7 @@ void InOrderStage::Complete(Task task) {
   if (joiner_ != nullptr) {
     if (!ending_) stream_.push_back({turn_, rows_});  // An error ends it.
     Carry left = {.tails = {chain_->TakeTails()}, .rows = RestOf(stream_, position_)};
-    joiner_->Ended(stream_, std::move(left));
+    joiner_->Ended(turn_, stream_, std::move(left));
   }
   next_.EndInput();
 }

@@ -14,6 +14,7 @@
 #include "millrace/exec/memory.h"
 #include "millrace/exec/progress.h"
 #include "millrace/exec/stage_run.h"
+#include "millrace/lanes/cursor.h"
 
 namespace millrace::exec {
 
@@ -41,8 +42,8 @@ class Joiner {
 
   virtual Ending End() = 0;
 
-  // It has: this was its stream, and this is what is left of it.
-  virtual void Ended(Stream stream, Carry left) = 0;
+  // The one of this turn has: this was its stream, and this is what is left of it.
+  virtual void Ended(int64_t turn, Stream stream, Carry left) = 0;
 };
 
 class InOrderStage final : public StageRun {
@@ -61,6 +62,10 @@ class InOrderStage final : public StageRun {
 
   // Lets a joining stage begin.
   void SetCarry(Carry carry);
+
+  // Has the rows of batches digested, of which items then say up to where.
+  // Requires: it joins lanes, and the digest outlives it.
+  void SetDigest(lanes::Digest* digest) { digest_ = digest; }
 
   void Accept(Item item) override;
 
@@ -84,8 +89,9 @@ class InOrderStage final : public StageRun {
   Joiner* const joiner_;
   const int64_t turn_;
   bool ready_;
-  bool ends_pass_;        // No lane follows; where none are joined there is but one.
-  Carry carry_;           // To be pushed.
+  bool ends_pass_;  // No lane follows; where none are joined there is but one.
+  Carry carry_;     // To be pushed.
+  lanes::Digest* digest_ = nullptr;
   Stream stream_;         // Of what comes in, but for own rows while they come.
   int64_t rows_ = 0;      // Own ones, that came in.
   int64_t position_ = 0;  // Rows in batches.

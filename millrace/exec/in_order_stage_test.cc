@@ -34,7 +34,7 @@ class InOrderStageTest : public ::testing::Test, public Joiner {
 
   Ending End() override { return std::move(ending_); }
 
-  void Ended(Stream stream, Carry left) override {
+  void Ended(int64_t /*turn*/, Stream stream, Carry left) override {
     stream_ = std::move(stream);
     left_ = std::move(left);
   }

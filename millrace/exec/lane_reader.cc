@@ -47,7 +47,7 @@ int LastPlace(const PassPlan& plan) { return static_cast<int>(plan.nodes.size())
 
 }  // namespace
 
-LaneReader::LaneReader(LaneRun run, const ops::Library& library, core::Pool& pool)
+LaneReader::LaneReader(LaneSeries run, const ops::Library& library, core::Pool& pool)
     : run_(std::move(run)),
       library_(library),
       pool_(pool),

@@ -28,7 +28,7 @@ class NestedReader;
 class LaneReader {
  public:
   // Requires: library and pool outlive it.
-  LaneReader(LaneRun run, const ops::Library& library, core::Pool& pool);
+  LaneReader(LaneSeries run, const ops::Library& library, core::Pool& pool);
   LaneReader(LaneReader&& other) noexcept;
   LaneReader& operator=(LaneReader&&) = delete;
   ~LaneReader();
@@ -57,7 +57,7 @@ class LaneReader {
   absl::Status PushJoining();
   void Collect();
 
-  const LaneRun run_;
+  const LaneSeries run_;
   const ops::Library& library_;
   core::Pool& pool_;
   std::unique_ptr<Meters> meters_;  // Of nobody.

@@ -39,12 +39,12 @@ using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-ReadLog LogOf(const LaneRun& run) {
+ReadLog LogOf(const LaneSeries& run) {
   LaneReader reader(run, ops::DefaultLibrary(), core::HeapPool());
   return LogOf(reader);
 }
 
-Events EventsOf(const LaneRun& run) { return LogOf(run).events; }
+Events EventsOf(const LaneSeries& run) { return LogOf(run).events; }
 
 constexpr std::string_view kRowWise =
     "%0 = range(stop=10) %1 = map(%0, function={value: .value * 2}) "

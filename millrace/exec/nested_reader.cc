@@ -23,7 +23,8 @@ NestedReader::NestedReader(Inputs inputs, const ops::Library& library, core::Poo
       to_skip_(inputs.skip),
       recorder_(std::move(inputs.recorder)),
       tell_ended_(std::move(inputs.ended)) {
-  for (LaneRun& run : inputs.runs) inputs_.emplace_back(std::move(run), library, pool);
+  for (LaneSeries& run : inputs.runs)
+    inputs_.emplace_back(std::move(run), library, pool);
 }
 
 absl::StatusOr<std::optional<Item>> NestedReader::Next() {

@@ -25,7 +25,7 @@
 namespace millrace::exec {
 
 // Lanes of a plan, one after the other.
-struct LaneRun {
+struct LaneSeries {
   std::shared_ptr<PassPlan> plan;  // Grows where the run goes on to its end.
   int64_t begin = 0;               // The first lane, ...
   std::optional<int64_t> end =
@@ -36,7 +36,7 @@ struct LaneRun {
 
 // What gives the rows of a split.
 struct Inputs {
-  std::vector<LaneRun> runs;
+  std::vector<LaneSeries> runs;
   std::unique_ptr<ops::Merger> merger = nullptr;  // Null: the one run is all.
   int64_t skip = 0;  // Rows to leave out of what is merged.
 

@@ -21,6 +21,7 @@
 #include "millrace/exec/memory.h"
 #include "millrace/exec/meters.h"
 #include "millrace/exec/nested_source.h"
+#include "millrace/exec/pass_place.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/pass_run.h"
 #include "millrace/exec/row_names.h"
@@ -38,12 +39,12 @@ constexpr int64_t kItemsPerTask = 16;
 
 // Tells whether rows can be left out where the run begins: they come from one lane, and
 // none of those before them is missing.
-bool SkipsInLane(const LaneRun& run) {
+bool SkipsInLane(const LaneSeries& run) {
   return run.end == run.begin + 1 && run.plan->last_batching < 0 &&
          !run.plan->ignored_behind;
 }
 
-std::vector<lanes::LaneRange> LanesOf(const LaneRun& run) {
+std::vector<lanes::LaneRange> LanesOf(const LaneSeries& run) {
   const PassPlan& plan = *run.plan;
   const int64_t begin = SkipsInLane(run) ? run.skip : 0;
   std::vector<lanes::LaneRange> lanes;
@@ -56,7 +57,7 @@ std::vector<lanes::LaneRange> LanesOf(const LaneRun& run) {
 
 // A pass whose rows are wanted, and what it has given.
 struct Input {
-  Input(LaneRun what, const PassPlace& place)
+  Input(LaneSeries what, const PassPlace& place)
       : run(std::move(what)),
         pass(*run.plan, place, LanesOf(run)),
         to_skip(SkipsInLane(run) ? 0 : run.skip) {}
@@ -70,7 +71,7 @@ struct Input {
 
   bool HasNext() const { return !items.empty() || ended || pass.ready(); }
 
-  const LaneRun run;
+  const LaneSeries run;
   PassRun pass;
   SkippedRows to_skip;
   std::deque<Item> items;  // Of whoever merges, while somebody does.
@@ -88,7 +89,7 @@ class NestedStage::Part final : private ops::Emitter {
         to_skip_(inputs.skip),
         recorder_(std::move(inputs.recorder)),
         ended_(std::move(inputs.ended)) {
-    for (LaneRun& run : inputs.runs) {
+    for (LaneSeries& run : inputs.runs) {
       inputs_.push_back(std::make_unique<Input>(std::move(run), stage.place_));
     }
     wanted_ = wants_ = merger_ == nullptr ? 0 : merger_->Wants();

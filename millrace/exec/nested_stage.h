@@ -19,13 +19,12 @@
 
 #include "millrace/exec/memory.h"
 #include "millrace/exec/nested_source.h"
+#include "millrace/exec/pass_place.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/stage_run.h"
 #include "millrace/lanes/chunks.h"
 
 namespace millrace::exec {
-
-struct PassPlace;
 
 class NestedStage final : public SourceStage {
  public:

@@ -26,6 +26,7 @@
 #include "millrace/exec/row_origins.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/lanes/cutting.h"
+#include "millrace/lanes/listing.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/ops/bad_rows.h"
 #include "millrace/ops/library.h"
@@ -46,6 +47,8 @@ struct PassOptions {
   uint64_t seed = 0;   // Of the job, for operators without a seed of their own.
   uint64_t epoch = 0;  // Enters every draw.
   std::vector<lanes::CutRecord> cuts = {};  // Of the state to go on from.
+  // Of the job that it is a pass of, made before: nothing is listed then. Empty: none.
+  lanes::Listing listing = {};
   Delivery order = Delivery::kLogical;
   bool build_indexes = false;  // Beside files without, as they are read.
   int64_t row_bytes_max = std::numeric_limits<int64_t>::max();  // Longer is wrong.
@@ -100,7 +103,8 @@ struct PassPlan {
 
   // Of the pipeline's sources, in the order of the text form.
   std::vector<lanes::CutRecord> cuts = {};
-  base::Sha256 manifest_hash = {};
+  lanes::Listing listing = {};
+  base::Sha256 manifest_hash = {};  // Of that.
 
   // Set where the first shuffle is done by reading; it is not among the nodes then.
   std::optional<ShuffledReading> shuffled_reading = {};

@@ -6,7 +6,6 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -14,37 +13,21 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/base/check.h"
-#include "millrace/core/block.h"
-#include "millrace/exec/chain.h"
-#include "millrace/exec/cut_facts.h"
 #include "millrace/exec/in_order_stage.h"
+#include "millrace/exec/lane.h"
 #include "millrace/exec/least_memory.h"
 #include "millrace/exec/memory.h"
-#include "millrace/exec/nested_stage.h"
+#include "millrace/exec/pass_place.h"
 #include "millrace/exec/pass_plan.h"
+#include "millrace/exec/pass_work.h"
 #include "millrace/exec/progress.h"
-#include "millrace/exec/read_parts.h"
-#include "millrace/exec/read_stage.h"
-#include "millrace/exec/row_wise_stage.h"
-#include "millrace/exec/slots.h"
 #include "millrace/exec/stage_run.h"
-#include "millrace/exec/stages.h"
-#include "millrace/lanes/chunks.h"
-#include "millrace/lanes/cutting.h"
 #include "millrace/lanes/rest.h"
-#include "millrace/ops/operator.h"
 
 namespace millrace::exec {
 namespace {
 
 constexpr int64_t kReadyItemsMax = 64;  // Blocks that wait for the consumer.
-
-// What waits before a stage may take a share of the budget, however many stages, and
-// so many blocks for each thread: while one joins a batch the others make the next.
-QueueLimits LimitsFor(const Memory& memory, int threads) {
-  constexpr int64_t kItemsPerThread = 32;
-  return {.items = kItemsPerThread * threads, .bytes = memory.budget_bytes() / 16};
-}
 
 int64_t RowsOf(const Stream& stream) {
   int64_t rows = 0;
@@ -52,214 +35,7 @@ int64_t RowsOf(const Stream& stream) {
   return rows;
 }
 
-// Where the batches of a lane begin that shares none with others: far apart from those
-// of all others.
-int64_t FirstPlace(const PassPlan& plan, int64_t turn) {
-  constexpr int64_t kFar = int64_t{1} << 40;
-  const int64_t batch = std::max<int64_t>(1, BatchSizeOf(plan.nodes[plan.join]));
-  return (kFar / batch + 1) * batch * turn;
-}
-
-// Leaves out the first rows of a lane, on their way into a stage.
-class Skip final : public Sink {
- public:
-  Skip(int64_t rows, Sink& next) : rows_(rows), next_(next) {}
-
-  void Accept(Item item) override {
-    if (std::optional<Item> rest = rows_.Pass(std::move(item))) {
-      next_.Accept(*std::move(rest));
-    }
-  }
-
-  void EndInput() override { next_.EndInput(); }
-
-  bool HasRoom() const override { return rows_.left() > 0 || next_.HasRoom(); }
-
- private:
-  SkippedRows rows_;
-  Sink& next_;
-};
-
 }  // namespace
-
-// An open lane: its stages, and behind them what it has ready.
-class PassRun::Lane final : public Sink, public Joiner {
- public:
-  // `turn`: which of the lanes to run it is.
-  // `position`: of its first row in the pass, where that is known.
-  Lane(PassRun& pass, int64_t turn, std::optional<int64_t> position)
-      : pass_(pass),
-        range_(pass.lanes_[turn]),
-        turn_(turn),
-        position_(position),
-        ready_(
-            {.items = kReadyItemsMax, .bytes = pass.place_.memory.budget_bytes() / 4}) {
-    Build();
-  }
-
-  void Accept(Item item) override {
-    if (ended_ || failed_) return;
-    failed_ = !item.status.ok();
-    ready_.Push(std::move(item));
-  }
-
-  void EndInput() override { ended_ = true; }
-
-  bool HasRoom() const override { return ready_.HasRoom(); }
-
-  bool Claim(bool first, Task& task) {
-    if (ended_) return false;  // What still comes is not wanted.
-    for (const auto& stage : std::ranges::reverse_view(stages_)) {
-      if (!stage->Claim(pass_.place_.memory, first, task)) continue;
-      if (task.stage == nullptr) task.stage = stage.get();
-      ++running_;
-      return true;
-    }
-    return false;
-  }
-
-  bool ClaimFetch(bool first, Task& task) {
-    StageRun& reading = *stages_.front();
-    if (ended_) return false;
-    if (!reading.ClaimFetch(pass_.place_.memory, first, task)) return false;
-    if (task.stage == nullptr) task.stage = &reading;
-    ++running_;
-    return true;
-  }
-
-  bool Owns(const StageRun* stage) const {
-    return std::ranges::any_of(stages_,
-                               [&](const auto& own) { return own->Owns(stage); });
-  }
-
-  void Complete(Task task) {
-    --running_;
-    const auto stage = std::ranges::find_if(
-        stages_, [&](const auto& own) { return own->Owns(task.stage); });
-    (*stage)->Complete(std::move(task));
-  }
-
-  bool HasWork() const {
-    return !ended_ && std::ranges::any_of(
-                          stages_, [](const auto& stage) { return stage->HasWork(); });
-  }
-
-  bool HasFetch() const { return !ended_ && stages_.front()->HasFetch(); }
-
-  int64_t turn() const { return turn_; }
-
-  bool has_ready() const { return !ready_.empty(); }
-
-  // Takes what is ready.
-  std::deque<Item> TakeReady() {
-    std::deque<Item> taken;
-    while (!ready_.empty()) {
-      taken.push_back(ready_.Pop());
-      if (joining_ != nullptr) continue;
-      given_ += taken.back().block.rows();
-      taken.back().position = given_;
-    }
-    return taken;
-  }
-
-  // Where nothing joins lanes: rows taken.
-  int64_t given() const { return given_; }
-
-  bool MayEnd() const override { return pass_.MayEnd(); }
-
-  Ending End() override { return pass_.End(); }
-
-  void Ended(Stream stream, Carry left) override {
-    pass_.EndJoining(turn_, std::move(stream), std::move(left));
-  }
-
-  // After an error the lane has ended, but tasks of it may still run.
-  bool ended() const { return ended_ && running_ == 0; }
-
-  bool failed() const { return failed_; }
-
-  InOrderStage* joining() { return joining_; }
-
- private:
-  // Makes the stages, the last one first: each needs to know where its results go.
-  void Build() {
-    const PassPlan& plan = pass_.plan_;
-    const int skip_place = range_.begin > 0 ? SkipPlace(plan) : -1;
-    const std::vector<Stage> stages =
-        CutIntoStages(plan.nodes, {plan.join, std::max(skip_place, 0)});
-    Sink* next = this;
-    for (const Stage& stage : std::ranges::reverse_view(stages)) {
-      if (skip_place == stage.last + 1) next = MakeSkip(*next);
-      stages_.push_back(MakeStage(stage, *next));
-      next = stages_.back().get();
-    }
-    std::ranges::reverse(stages_);
-  }
-
-  Sink* MakeSkip(Sink& next) {
-    skip_ = std::make_unique<Skip>(range_.begin, next);
-    return skip_.get();
-  }
-
-  std::unique_ptr<StageRun> MakeStage(const Stage& stage, Sink& next) {
-    const PassPlace& place = pass_.place_;
-    const QueueLimits limits = LimitsFor(place.memory, place.threads);
-    switch (stage.kind) {
-      case Stage::Kind::kRead:
-        return MakeReading(next);
-      case Stage::Kind::kRowWise:
-        return std::make_unique<RowWiseStage>(
-            pass_.WorkOf(stage), RowWiseStage::Place{range_.lane, turn_, position_},
-            next, limits, place.meters);
-      case Stage::Kind::kInOrder:
-        break;
-    }
-    auto chain =
-        std::make_unique<Chain>(pass_.plan_, stage, place.library,
-                                ChainLane{Context(), range_.lane}, place.meters);
-    const bool joins = stage.first == pass_.plan_.join;
-    auto made = std::make_unique<InOrderStage>(std::move(chain), joins ? this : nullptr,
-                                               turn_, next, limits);
-    if (joins) joining_ = made.get();
-    return made;
-  }
-
-  std::unique_ptr<StageRun> MakeReading(Sink& next) {
-    const PassPlan& plan = pass_.plan_;
-    const PassPlace& place = pass_.place_;
-    if (plan.nested != nullptr) {
-      return std::make_unique<NestedStage>(plan, place, range_.lane, ToRead(), next);
-    }
-    return std::make_unique<ReadStage>(pass_.read_work_, range_.lane,
-                                       PartsOf(plan, ToRead()), next, place.meters);
-  }
-
-  // What to read: where rows can be left out at the source, without them.
-  std::vector<lanes::RowRange> ToRead() const {
-    const PassPlan& plan = pass_.plan_;
-    std::vector<lanes::RowRange> ranges = ReadOrder(plan, range_.lane);
-    const bool skips_here = range_.begin > 0 && SkipPlace(plan) == 0;
-    if (!skips_here) return ranges;
-    return lanes::Slice(ranges, range_.begin, plan.lanes.lane_rows()[range_.lane]);
-  }
-
-  ops::LaneContext Context() const {
-    return pass_.plan_.ContextOf(range_.lane, pass_.place_.pool);
-  }
-
-  PassRun& pass_;
-  const lanes::LaneRange range_;
-  const int64_t turn_;
-  const std::optional<int64_t> position_;
-  int64_t given_ = 0;
-  std::unique_ptr<Skip> skip_;
-  std::vector<std::unique_ptr<StageRun>> stages_;
-  InOrderStage* joining_ = nullptr;
-  ItemQueue ready_;
-  int running_ = 0;  // Tasks.
-  bool ended_ = false;
-  bool failed_ = false;
-};
 
 PassRun::PassRun(PassPlan& plan, const PassPlace& place,
                  std::vector<lanes::LaneRange> lanes)
@@ -272,13 +48,7 @@ PassRun::PassRun(PassPlan& plan, const PassPlace& place,
               .changed = place.changed != nullptr ? place.changed : &own_changed_}),
       lanes_max_(LanesAtOnce(plan, place.memory.budget_bytes(), place.threads)),
       lanes_(std::move(lanes)),
-      read_work_({.source = *plan.source,
-                  .name = plan.NameOf(0),
-                  .number = plan.numbers[0],
-                  .ignored = plan.Ignores(0),
-                  .ignored_by = plan.IgnoredBy(0),
-                  .pool = place.pool,
-                  .readers = place.threads + 1}),
+      work_(plan_, place_),
       carry_(Carry{}),
       progress_(lanes_) {}
 
@@ -347,7 +117,14 @@ bool PassRun::OpenLane() {
   // In any order each lane has batches of its own.
   std::optional<int64_t> position;
   if (any_order() && joins()) position = FirstPlace(plan_, turn) + RowsOf(carry_->rows);
-  open_.push_back(std::make_unique<Lane>(*this, turn, position));
+  const Lane::With with = {
+      .plan = plan_, .place = place_, .work = work_, .joiner = *this};
+  open_.push_back(std::make_unique<Lane>(
+      with, LaneStart{.range = lanes_[turn],
+                      .turn = turn,
+                      .position = position,
+                      .ready = {.items = kReadyItemsMax,
+                                .bytes = place_.memory.budget_bytes() / 4}}));
   Lane& lane = *open_.back();
   if (!joins()) {
     progress_.Begin(turn, {});
@@ -390,7 +167,7 @@ Joiner::Ending PassRun::End() {
   return ending;
 }
 
-void PassRun::EndJoining(int64_t turn, Stream stream, Carry left) {
+void PassRun::Ended(int64_t turn, Stream stream, Carry left) {
   progress_.End(turn, std::move(stream));
   ending_ = false;
   ++joined_;
@@ -407,27 +184,8 @@ void PassRun::EndJoining(int64_t turn, Stream stream, Carry left) {
   }
 }
 
-RowWiseWork& PassRun::WorkOf(const Stage& stage) {
-  const auto [found, is_new] = row_wise_work_.try_emplace({stage.first, stage.last});
-  if (!is_new) return found->second;
-  const ops::LaneContext lane = {.pool = place_.pool,
-                                 .seed = plan_.seed,
-                                 .epoch = plan_.epoch,
-                                 .lane = {},
-                                 .cancelled = plan_.cancelled.get(),
-                                 .origins = plan_.origins.get()};
-  if (std::optional<SlotShape> shape = SlotsBehind(plan_, stage)) {
-    found->second.slots.emplace(*std::move(shape), place_.pool);
-  }
-  for (int thread = 0; thread <= place_.threads; ++thread) {  // And who waits.
-    found->second.chains.push_back(std::make_unique<Chain>(
-        plan_, stage, place_.library, ChainLane{lane}, place_.meters));
-  }
-  return found->second;
-}
-
 // The lane to deliver: the first open one or, in any order, the first that has rows.
-PassRun::Lane* PassRun::FirstReady() const {
+Lane* PassRun::FirstReady() const {
   for (const std::unique_ptr<Lane>& lane : open_) {
     if (lane->has_ready()) return lane.get();
     if (!any_order()) break;

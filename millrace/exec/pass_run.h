@@ -7,71 +7,49 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 
 #include "millrace/base/mutex.h"
-#include "millrace/core/pool.h"
+#include "millrace/exec/engine_work.h"
 #include "millrace/exec/in_order_stage.h"
-#include "millrace/exec/memory.h"
-#include "millrace/exec/meters.h"
+#include "millrace/exec/lane.h"
+#include "millrace/exec/pass_place.h"
 #include "millrace/exec/pass_plan.h"
+#include "millrace/exec/pass_work.h"
 #include "millrace/exec/progress.h"
-#include "millrace/exec/read_stage.h"
-#include "millrace/exec/row_wise_stage.h"
 #include "millrace/exec/stage_run.h"
-#include "millrace/exec/stages.h"
 #include "millrace/lanes/rest.h"
-#include "millrace/ops/library.h"
 
 namespace millrace::exec {
 
-// Where a pass runs.
-struct PassPlace {
-  const ops::Library& library;
-  core::Pool& pool;
-  const Memory& memory;
-  Meters& meters;
-  int threads = 1;
-  base::CondVar* changed = nullptr;  // Of the pass that this one is nested in.
-};
-
-class PassRun {
+class PassRun final : public EngineWork, private Joiner {
  public:
   // Runs these lanes of the plan, in this order. Requires: all outlive it.
   // The plan grows as the pass goes on, where it can.
   PassRun(PassPlan& plan, const PassPlace& place, std::vector<lanes::LaneRange> lanes);
-  ~PassRun();
+  ~PassRun() override;
   PassRun(const PassRun&) = delete;
   PassRun& operator=(const PassRun&) = delete;
 
-  // Takes up work, nearest to the consumer first; false when there is none now.
-  // `first`: this pass is being delivered.
-  bool Claim(bool first, Task& task);
-  bool ClaimFetch(bool first, Task& task);
-  void Complete(Task task);
+  bool Claim(bool first, Task& task) override;
+  bool ClaimFetch(bool first, Task& task) override;
+  void Complete(Task task) override;
 
   // Tells whether tasks of a stage are this pass's to complete.
   bool Owns(const StageRun* stage) const;
 
-  // Tells whether a claim might be granted: sometimes says so where it would not be,
-  // never the other way round.
-  bool HasWork() const;
-  bool HasFetch() const;
+  bool HasWork() const override;
+  bool HasFetch() const override;
 
-  // Tasks that are being run; none may be when the pass is destroyed.
-  int running() const { return running_; }
+  int running() const override { return running_; }
 
-  // Gives up: no more work is claimed.
-  void Stop() { stopped_ = true; }
+  void Stop() override { stopped_ = true; }
 
-  // Whether Take has an answer: a block, the end, or an error.
-  bool ready() const;
+  bool ready() const override;
 
   // Blocks of the lane of a turn, each with its position in that lane's stream.
   struct Ready {
@@ -89,27 +67,23 @@ class PassRun {
   // Lanes that were cut so far.
   int64_t planned_lanes() const { return plan_.lanes.size(); }
 
-  // Signalled when the pass became ready, or its last running task ended; of a nested
-  // one, that of the outermost.
-  base::CondVar& changed() { return *place_.changed; }
+  // Of a nested one, that of the outermost.
+  base::CondVar& changed() override { return *place_.changed; }
 
  private:
-  class Lane;
-
   // Opens the next lane where there is one, and room for it.
   bool OpenLane();
   bool MayOpenLane() const;
   void GrowLanes();
-  RowWiseWork& WorkOf(const Stage& stage);
 
   bool any_order() const { return plan_.order == Delivery::kAny; }
 
   bool joins() const { return plan_.join < std::ssize(plan_.nodes); }
 
-  bool MayEnd() const { return !any_order() || !ending_; }
+  bool MayEnd() const override { return !any_order() || !ending_; }
 
-  Joiner::Ending End();
-  void EndJoining(int64_t turn, Stream stream, Carry left);
+  Ending End() override;
+  void Ended(int64_t turn, Stream stream, Carry left) override;
   void BeginJoining(Lane& lane, Carry carry);
   void DropEndedLanes();
   Lane* FirstReady() const;
@@ -119,9 +93,7 @@ class PassRun {
   const PassPlace place_;
   const int64_t lanes_max_;  // Open at once.
   std::vector<lanes::LaneRange> lanes_;
-  ReadWork read_work_;
-  std::map<std::pair<int, int>, RowWiseWork>
-      row_wise_work_;  // By first and last place.
+  PassWork work_;
   std::deque<std::unique_ptr<Lane>> open_;
   size_t next_lane_ = 0;        // In lanes_.
   size_t joined_ = 0;           // Lanes whose joining operator has ended.

@@ -38,8 +38,10 @@
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/value.h"
 #include "millrace/lanes/cutting.h"
+#include "millrace/lanes/listing.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/ops/library.h"
+#include "millrace/ops/recalled.h"
 #include "millrace/ops/source.h"
 #include "millrace/rewrite/rewrite.h"
 
@@ -61,13 +63,6 @@ bool IsRowWise(const std::vector<ir::Pipeline>& nodes) {
   return std::all_of(nodes.begin() + 1, nodes.end(), [](const ir::Pipeline& node) {
     return node.schema().traits.row_wise;
   });
-}
-
-base::Sha256 HashOfAll(const std::vector<base::Sha256>& hashes) {
-  if (hashes.size() == 1) return hashes[0];
-  base::Sha256Hasher hasher;
-  for (const base::Sha256& hash : hashes) hasher.Update(base::ToHex(hash));
-  return hasher.Finish();
 }
 
 // The epoch of what stands before a cache, in every pass.
@@ -112,17 +107,16 @@ class Planner : public std::enable_shared_from_this<Planner> {
   // What is known of the sources, in the order of the text form.
   void Record(PassPlan& plan) const {
     const base::MutexLock lock(&mutex_);
-    std::vector<base::Sha256> hashes;
     for (const ir::Pipeline& node : nodes_) {
       for (const SourceKey& key : KeysOf(node)) {
         const auto found = listed_.find(key);
         const bool is_read = found != listed_.end();  // Not by repeat(count=0).
         plan.cuts.push_back(is_read ? found->second.cut : lanes::CutRecord());
-        hashes.push_back(is_read ? lanes::ContentHash(found->second.manifest)
-                                 : base::Sha256());
+        plan.listing.push_back(is_read ? std::optional(found->second.manifest)
+                                       : std::nullopt);
       }
     }
-    plan.manifest_hash = HashOfAll(hashes);
+    plan.manifest_hash = lanes::ContentHash(plan.listing);
   }
 
  private:
@@ -243,7 +237,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
     } else {
       listed.source = MakeSource(node, chains.cached);
     }
-    listed.manifest = TRY(listed.source->List());
+    listed.manifest = TRY(ManifestOf(*listed.source, key));
     if (listed.cache == nullptr)
       sources_->AddSource(node.call_number(), listed.source, listed.manifest);
     TRY(CheckCanPermute(chains.written, listed.manifest));
@@ -252,8 +246,8 @@ class Planner : public std::enable_shared_from_this<Planner> {
       listed.manifest = lanes::WithoutCounts(std::move(listed.manifest));
     }
     const bool counted = listed.manifest.counted();
-    const lanes::CutFacts facts =
-        With(CutFactsOf(chains.written, counted, chains.ignored_behind), chains.behind);
+    const lanes::CutFacts facts = WithBehind(
+        CutFactsOf(chains.written, counted, chains.ignored_behind), chains.behind);
     if (recorded) {
       listed.cut = *recorded;
     } else if (by_chunk && IsRowWise(chains.written)) {
@@ -317,10 +311,8 @@ class Planner : public std::enable_shared_from_this<Planner> {
     return plan;
   }
 
-  // How the state to go on from says that a source was cut.
-  absl::StatusOr<std::optional<lanes::CutRecord>> RecordedCut(
-      const SourceKey& source) const {
-    if (options_.cuts.empty()) return std::nullopt;
+  // The number of a source in the order of the text form.
+  size_t PlaceOf(const SourceKey& source) const {
     size_t number = 0;
     for (const ir::Pipeline& node : nodes_) {
       const std::vector<SourceKey> keys = KeysOf(node);
@@ -328,21 +320,33 @@ class Planner : public std::enable_shared_from_this<Planner> {
       number += found - keys.begin();
       if (found != keys.end()) break;
     }
+    return number;
+  }
+
+  // What a source has: as it was listed before, or what it finds now.
+  absl::StatusOr<lanes::Manifest> ManifestOf(ops::Source& source,
+                                             const SourceKey& key) const {
+    if (options_.listing.empty()) return source.List();
+    const size_t number = PlaceOf(key);
+    if (number >= options_.listing.size() || !options_.listing[number]) {
+      return absl::InvalidArgumentError(base::StrCat(
+          "the listing has ", options_.listing.size(),
+          " sources, and nothing of number ", number, ": it is another pipeline's"));
+    }
+    const lanes::Manifest& listed = *options_.listing[number];
+    TRY(ops::Recall(source, listed));
+    return listed;
+  }
+
+  // How the state to go on from says that a source was cut.
+  absl::StatusOr<std::optional<lanes::CutRecord>> RecordedCut(
+      const SourceKey& source) const {
+    if (options_.cuts.empty()) return std::nullopt;
+    const size_t number = PlaceOf(source);
     if (number < options_.cuts.size()) return options_.cuts[number];
     return absl::InvalidArgumentError(
         base::StrCat("the state has ", options_.cuts.size(),
                      " sources, the pipeline has more: it is another pipeline's"));
-  }
-
-  // Lanes are cut for what stands behind a repeat or concat as well.
-  static lanes::CutFacts With(lanes::CutFacts facts,
-                              const std::vector<ir::Pipeline>& behind) {
-    if (behind.empty()) return facts;
-    const lanes::CutFacts more = CutFactsOf(behind, false);
-    facts.batch_rows = std::max(facts.batch_rows, more.batch_rows);
-    facts.shuffle_window = std::max(facts.shuffle_window, more.shuffle_window);
-    facts.counts_change = facts.counts_change || more.counts_change;
-    return facts;
   }
 
   absl::StatusOr<PassPlan> PlanBehindBranches(const Chains& chains, uint64_t epoch) {

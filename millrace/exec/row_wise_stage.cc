@@ -83,13 +83,16 @@ void RowWiseStage::Run(Task& task, int thread) {
     }
     absl::Status status = item.status;
     task.rows_in += item.block.rows();
-    if (!task.places.empty()) chain.WriteInto(std::exchange(task.places, {}));
+    const bool placed = !task.places.empty();
+    if (placed) chain.WriteInto(std::exchange(task.places, {}));
     if (status.ok()) status = chain.Push(std::move(item.block));
     for (Item& made : chain.TakeOutput()) {
       made.position = item.position;
+      made.digest = item.digest;
       task.out.push_back(std::move(made));
     }
     if (status.ok()) continue;
+    if (placed) chain.WriteInto({});  // Other lanes use the chain after this one.
     task.out.push_back(Item::Error(std::move(status)));
     break;
   }

@@ -79,6 +79,11 @@ absl::StatusOr<std::vector<core::Buffer>> SlotTable::Claim(int64_t position,
   return places;
 }
 
+void SlotTable::Drop(int64_t begin, int64_t end) {
+  batches_.erase(batches_.lower_bound(begin / shape_.batch_rows),
+                 batches_.lower_bound(end / shape_.batch_rows));
+}
+
 absl::StatusOr<SlotTable::Batch> SlotTable::MakeBatch() const {
   Batch batch;
   for (const int64_t bytes : shape_.row_bytes) {

@@ -45,6 +45,9 @@ class SlotTable {
   // are in one batch, and each row is claimed once.
   absl::StatusOr<std::vector<core::Buffer>> Claim(int64_t position, int64_t rows);
 
+  // Lets go of batches that begin between these positions: nobody will fill them.
+  void Drop(int64_t begin, int64_t end);
+
   // Batches of which some rows are claimed and some not.
   int64_t open() const { return static_cast<int64_t>(batches_.size()); }
 

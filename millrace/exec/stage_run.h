@@ -19,6 +19,7 @@
 #include "millrace/core/buffer.h"
 #include "millrace/exec/left_out.h"
 #include "millrace/exec/memory.h"
+#include "millrace/lanes/cursor.h"
 #include "millrace/ops/source.h"
 
 namespace millrace::exec {
@@ -33,6 +34,7 @@ struct Item {
   // Up to where this batch takes its lane's stream (progress.h); meaningless before the
   // joining operator.
   int64_t position = 0;
+  lanes::Digest digest = {};  // Of the rows up to there, where somebody wants it.
 
   static Item Of(core::Block block, int64_t position = 0) {
     Item item = {.block = std::move(block), .status = {}, .position = position};
@@ -112,6 +114,9 @@ class ItemQueue {
   Item Pop();
 
   bool empty() const { return items_.empty(); }
+
+  // The first of them; null where there is none.
+  const Item* front() const { return items_.empty() ? nullptr : &items_.front(); }
 
   int64_t bytes() const { return bytes_; }
 

@@ -26,6 +26,7 @@
 #include "millrace/lanes/manifest.h"
 #include "millrace/ops/bad_rows.h"
 #include "millrace/ops/define.h"
+#include "millrace/ops/recalled.h"
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/frame_reader.h"
 #include "millrace/ops/source/paths.h"
@@ -64,7 +65,7 @@ absl::StatusOr<core::Spec> InferFrames(const ReadFramesArgs& args, const core::S
   return SpecOfPaths(args.paths, *spec);
 }
 
-class ReadFrames final : public Source {
+class ReadFrames final : public Source, public Recalls {
  public:
   ReadFrames(ReadFramesArgs args, const SourceContext& context)
       : args_(std::move(args)), context_(context) {}
@@ -89,6 +90,16 @@ class ReadFrames final : public Source {
                                  .grain = grain});
     }
     return manifest;
+  }
+
+  // Whether the fields are the same is looked at as the rows are read.
+  absl::Status Recall(const lanes::Manifest& listed) override {
+    spec_ = TRY(InferFrames(args_, {}));
+    for (const lanes::Split& split : listed.splits) {
+      files_.push_back(
+          {.path = split.name, .bytes = split.bytes.count(), .version = split.version});
+    }
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::vector<RowPlace>> PlacesOf(

@@ -52,18 +52,23 @@ ScanSource::ScanSource(std::vector<std::string> paths, ScanFormat format,
                        const SourceContext& context)
     : paths_(std::move(paths)), format_(std::move(format)), context_(context) {}
 
+absl::StatusOr<ScanSource::File> ScanSource::FileOf(storage::BlobInfo info) const {
+  File file = {.info = std::move(info), .index = {}, .fixed_rows = {}};
+  if (IsPlain(file.info) && format_.indexes) {
+    file.index = TRY(storage::LoadIndex(context_.blobs, file.info, format_.format));
+  }
+  if (IsPlain(file.info) && format_.fixed) {
+    const int64_t rows = storage::CountFixed(file.info.bytes, *format_.fixed);
+    if (rows >= 0) file.fixed_rows = rows;
+  }
+  return file;
+}
+
 absl::StatusOr<lanes::Manifest> ScanSource::List() {
   CHECK(files_.empty()) << "a source is listed once";
   lanes::Manifest manifest;
   for (storage::BlobInfo& info : TRY(ListFiles(paths_, context_))) {
-    File file = {.info = std::move(info), .index = {}, .fixed_rows = {}};
-    if (IsPlain(file.info) && format_.indexes) {
-      file.index = TRY(storage::LoadIndex(context_.blobs, file.info, format_.format));
-    }
-    if (IsPlain(file.info) && format_.fixed) {
-      const int64_t rows = storage::CountFixed(file.info.bytes, *format_.fixed);
-      if (rows >= 0) file.fixed_rows = rows;
-    }
+    File file = TRY(FileOf(std::move(info)));
     manifest.splits.push_back({.name = file.info.path,
                                .bytes = base::Bytes(file.info.bytes),
                                .version = file.info.version,
@@ -72,6 +77,26 @@ absl::StatusOr<lanes::Manifest> ScanSource::List() {
     files_.push_back(std::move(file));
   }
   return manifest;
+}
+
+// A file that was not counted is read from its start, also where it has an index now.
+absl::Status ScanSource::Recall(const lanes::Manifest& listed) {
+  CHECK(files_.empty()) << "a source is listed once";
+  for (const lanes::Split& split : listed.splits) {
+    storage::BlobInfo info = {
+        .path = split.name, .bytes = split.bytes.count(), .version = split.version};
+    File file = {.info = info, .index = {}, .fixed_rows = {}};
+    if (split.rows) file = TRY(FileOf(std::move(info)));
+    if (split.rows && file.rows() != split.rows) {
+      return absl::FailedPreconditionError(
+          base::StrCat("listed with ", *split.rows,
+                       " rows, and its index is gone or another: make "
+                       "it again with `millrace data index ",
+                       split.name, "`; file ", split.name));
+    }
+    files_.push_back(std::move(file));
+  }
+  return absl::OkStatus();
 }
 
 int64_t ScanSource::OffsetOf(const File& file, int64_t row) const {

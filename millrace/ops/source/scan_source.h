@@ -17,6 +17,7 @@
 #include "millrace/core/spec.h"
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/manifest.h"
+#include "millrace/ops/recalled.h"
 #include "millrace/ops/source.h"
 #include "millrace/ops/source/row_parser.h"
 #include "millrace/ops/source/scan_reader.h"
@@ -42,12 +43,13 @@ struct ScanFormat {
   std::function<std::unique_ptr<storage::RowScanner>(int64_t offset)> make_scanner;
 };
 
-class ScanSource : public Source {
+class ScanSource : public Source, public Recalls {
  public:
   ScanSource(std::vector<std::string> paths, ScanFormat format,
              const SourceContext& context);
 
   absl::StatusOr<lanes::Manifest> List() override;
+  absl::Status Recall(const lanes::Manifest& listed) override;
   absl::StatusOr<std::vector<RowPlace>> PlacesOf(
       int64_t split, absl::Span<const int64_t> rows) const override;
   absl::StatusOr<std::unique_ptr<Reader>> Open(
@@ -64,6 +66,8 @@ class ScanSource : public Source {
     }
   };
 
+  // Finds what tells its rows: an index beside it, or its size.
+  absl::StatusOr<File> FileOf(storage::BlobInfo info) const;
   int64_t OffsetOf(const File& file, int64_t row) const;
   ScanPlan PlanOf(const lanes::RowRange& rows) const;
   absl::Status Walk(const lanes::RowRange& rows, OnRow on_row) const;

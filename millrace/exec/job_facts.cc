@@ -1,0 +1,54 @@
+#include "millrace/exec/job_facts.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "millrace/exec/cut_facts.h"
+#include "millrace/exec/least_memory.h"
+#include "millrace/exec/pass_plan.h"
+#include "millrace/ir/attachment.h"
+#include "millrace/ir/pipeline.h"
+#include "millrace/ir/value.h"
+#include "millrace/lanes/manifest.h"
+
+namespace millrace::exec {
+namespace {
+
+std::optional<JoinFacts> JoinOf(const PassPlan& plan) {
+  if (plan.join >= std::ssize(plan.nodes)) return std::nullopt;
+  const ir::Pipeline& node = plan.nodes[plan.join];
+  const ir::Value* const drops = node.arguments().Find("drop_remainder");
+  return JoinFacts{.name = node.name(),
+                   .number = plan.numbers[plan.join],
+                   .batch_rows = BatchSizeOf(node),
+                   .drop_remainder = drops != nullptr && drops->As<bool>()};
+}
+
+// The Python package writes functions as attachments; other operators have expressions.
+bool CallsPython(const ir::Pipeline& node) {
+  const ir::Value* const function = node.arguments().Find("function");
+  const ir::List* const parts =
+      function == nullptr ? nullptr : function->If<ir::List>();
+  return parts != nullptr && !parts->empty() &&
+         parts->front().If<ir::Attachment>() != nullptr;
+}
+
+}  // namespace
+
+JobFacts FactsOf(const PassPlan& plan, const ir::Pipeline& written) {
+  JobFacts facts = {.join = JoinOf(plan),
+                    .lane_bytes = LeastMemory(plan),
+                    .row_fingerprint = ir::RowFingerprint(written),
+                    .manifest_hash = plan.manifest_hash,
+                    .cuts = plan.cuts,
+                    .one_lane_reason = plan.one_lane_reason};
+  if (plan.growing == nullptr) facts.lanes = plan.lanes.size();
+  if (std::ranges::count(plan.joined_rows, lanes::kRowsMax) == 0) {
+    facts.lane_rows = plan.joined_rows;
+  }
+  facts.calls_python = std::ranges::any_of(plan.pipeline, CallsPython);
+  return facts;
+}
+
+}  // namespace millrace::exec
