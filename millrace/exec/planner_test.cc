@@ -21,8 +21,11 @@
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/runs_test.h"
 #include "millrace/lanes/cutting.h"
+#include "millrace/lanes/listing.h"
 #include "millrace/lanes/state.h"
 #include "millrace/ops/library.h"
+#include "millrace/ops/source/plain_files_test.h"
+#include "millrace/storage/row_scanner.h"
 #include "millrace/storage/samples_test.h"
 
 namespace millrace::exec {
@@ -226,6 +229,67 @@ TEST(PlannerTest, ACutOfManyLanesIsNotTakenForWhatGoesByPlaces) {
   EXPECT_THAT(TryPlan(filtered + "%2 = skip(%1, count=3)\n", {.cuts = plan.cuts}),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("this pass can only be one lane: skip (%2) goes by")));
+}
+
+// A folder of text files, some of them with an index.
+std::string ReadText(const storage::TemporaryFolder& folder) {
+  return base::StrCat("%0 = read_text(paths=[\"", folder.path(), "/*.txt\"])\n",
+                      "%1 = shuffle(%0, window=3)\n%2 = batch(%1, size=2)\n");
+}
+
+TEST(PlannerTest, APassIsPlannedFromAListingMadeBefore) {
+  for (const std::string text :
+       {"%0 = range(stop=50000)\n%1 = shuffle(%0, window=900)\n",
+        "%0 = range(stop=50000)\n%1 = cache(%0)\n%2 = concat(%1, %0)\n",
+        "%0 = range(stop=500)\n%1 = repeat(%0, count=0)\n%2 = concat(%0, %1)\n",
+        "%0 = range(stop=500)\n%1 = range(stop=7)\n%2 = concat(%0, %1)\n"}) {
+    const PassPlan plan = Planned(text);
+    EXPECT_EQ(plan.manifest_hash, lanes::ContentHash(plan.listing)) << text;
+    const PassPlan again = Planned(text, {.cuts = plan.cuts, .listing = plan.listing});
+    EXPECT_EQ(again.manifest_hash, plan.manifest_hash) << text;
+    EXPECT_EQ(again.lanes.lane_rows(), plan.lanes.lane_rows()) << text;
+    EXPECT_EQ(again.listing, plan.listing) << text;
+  }
+}
+
+// Files that came since are nobody's; those that went are found out when they are read.
+TEST(PlannerTest, WhatWasListedIsNotListedAgain) {
+  const storage::TemporaryFolder folder;
+  folder.Write("a.txt", "1\n2\n3\n");
+  folder.Write("b.txt", "4\n5\n");
+  const PassPlan plan = Planned(ReadText(folder));
+  folder.Write("c.txt", "6\n");
+  const PassOptions options = {.cuts = plan.cuts, .listing = plan.listing};
+  EXPECT_EQ(Planned(ReadText(folder), options).manifest_hash, plan.manifest_hash);
+  EXPECT_NE(Planned(ReadText(folder)).manifest_hash, plan.manifest_hash);
+  EXPECT_EQ(Joined(*RunAll(AsWritten(ReadText(folder)), options), 1).rows(), 5);
+  folder.Write("b.txt", "4\n5\n7\n");
+  EXPECT_THAT(RunAll(AsWritten(ReadText(folder)), options).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("b.txt")));
+}
+
+// An index that appears later is no reason to cut otherwise.
+TEST(PlannerTest, RowsThatWereNotCountedStayUncounted) {
+  const storage::TemporaryFolder folder;
+  const std::string path = folder.Write("a.txt", "1\n2\n3\n");
+  const PassPlan plan = Planned(ReadText(folder));
+  EXPECT_FALSE(plan.cut.counted);
+  ops::AddIndex(path, storage::RowFormat::kLines);
+  const PassOptions options = {.cuts = plan.cuts, .listing = plan.listing};
+  EXPECT_EQ(Planned(ReadText(folder), options).manifest_hash, plan.manifest_hash);
+  EXPECT_EQ(Joined(*RunAll(AsWritten(ReadText(folder)), options), 1).rows(), 3);
+}
+
+TEST(PlannerTest, AListingOfAnotherPipelineIsAnError) {
+  const PassPlan plan = Planned("%0 = range(stop=50000)\n");
+  EXPECT_THAT(TryPlan("%0 = range(stop=60000)\n", {.listing = plan.listing}).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("not what was listed")));
+  EXPECT_THAT(
+      TryPlan("%0 = range(stop=50000)\n%1 = range(stop=7)\n%2 = concat(%0, %1)\n",
+              {.listing = plan.listing})
+          .status(),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("another pipeline's")));
 }
 
 }  // namespace

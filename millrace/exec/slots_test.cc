@@ -115,5 +115,16 @@ TEST(SlotsTest, AreNotWhereRowsMayBeLeftOut) {
   EXPECT_FALSE(ShapeBehind(base::StrCat(text, "%3 = ignore_errors(%2)"), map));
 }
 
+TEST(SlotsTest, BatchesThatNobodyWillFillAreDropped) {
+  SlotTable slots({.batch_rows = 4, .row_bytes = {kRowBytes}}, core::HeapPool());
+  for (const int64_t position : {2, 101, 206})
+    ASSERT_TRUE(slots.Claim(position, 1).ok());
+  EXPECT_EQ(slots.open(), 3);
+  slots.Drop(100, 200);
+  EXPECT_EQ(slots.open(), 2);
+  slots.Drop(0, 1000);
+  EXPECT_EQ(slots.open(), 0);
+}
+
 }  // namespace
 }  // namespace millrace::exec
