@@ -48,15 +48,16 @@ std::shared_ptr<LanePlan> PlanOf(Engine& engine, std::string_view text) {
   return MustPlan(engine, AsWritten(text));
 }
 
-// All rows of the one source in one lane.
-std::shared_ptr<LanePlan> PlanAsOne(Engine& engine, std::string_view text) {
+// The rows of the one source in lanes of so many, or all in one.
+std::shared_ptr<LanePlan> PlanInLanesOf(Engine& engine, std::string_view text,
+                                        int64_t lane_rows = 1'000'000) {
   return MustPlan(engine, AsWritten(text),
-                  {.cuts = {{.lane_rows = 1'000'000, .exact_ends = true}}});
+                  {.cuts = {{.lane_rows = lane_rows, .exact_ends = true}}});
 }
 
 TEST(LaneRunTest, GivesBatchesThenTheTailThenTheEnd) {
   Engine engine({.threads = 2});
-  const auto plan = PlanAsOne(engine, "%0 = range(stop=10) %1 = batch(%0, size=4)");
+  const auto plan = PlanInLanesOf(engine, "%0 = range(stop=10) %1 = batch(%0, size=4)");
   const auto run = MustOpen(engine, plan, {});
   for (const int64_t begin : {0, 4}) {
     const LaneBatch batch = **run->Next();
@@ -78,9 +79,9 @@ TEST(LaneRunTest, GivesBatchesThenTheTailThenTheEnd) {
 
 TEST(LaneRunTest, OperatorsBehindTheBatchHaveNotRunOnTheTail) {
   Engine engine({.threads = 2});
-  const auto plan = PlanAsOne(engine,
-                              "%0 = range(stop=10) %1 = batch(%0, size=4) "
-                              "%2 = map(%1, function={sum: sum(.value)})");
+  const auto plan = PlanInLanesOf(engine,
+                                  "%0 = range(stop=10) %1 = batch(%0, size=4) "
+                                  "%2 = map(%1, function={sum: sum(.value)})");
   const LaneLog log = Drain(*MustOpen(engine, plan, {}));
   ASSERT_EQ(log.batches.size(), 3U);
   EXPECT_EQ(Values<int64_t>(log.batches[1].block, "sum"),
@@ -196,7 +197,8 @@ TEST(LaneRunTest, LanesGoOnWhateverTheBudget) {
 TEST(LaneRunTest, PassesAndLanesOfOtherPlansShareTheEngine) {
   Engine engine({.threads = 2});
   const auto plan = PlanOf(engine, kManyLanes);
-  const auto other = PlanOf(engine, "%0 = range(stop=1000) %1 = batch(%0, size=7)");
+  const auto other =
+      PlanInLanesOf(engine, "%0 = range(stop=1000) %1 = batch(%0, size=7)");
   const auto run = MustOpen(engine, plan, {.lane = 1});
   const auto other_run = MustOpen(engine, other, {});
   const auto pass = *engine.Open(AsWritten(kManyLanes), ops::DefaultLibrary(), {});
@@ -226,7 +228,7 @@ TEST(LaneRunTest, CancellingEndsAReaderThatWaits) {
 
 TEST(LaneRunTest, WaitingHasADeadlineAndCanGoOn) {
   Engine engine({.threads = 0});
-  const auto plan = PlanAsOne(engine, "%0 = range(stop=10) %1 = batch(%0, size=4)");
+  const auto plan = PlanInLanesOf(engine, "%0 = range(stop=10) %1 = batch(%0, size=4)");
   const auto run = MustOpen(engine, plan, {});
   EXPECT_FALSE((*run->TryNext()).has_value());  // Nobody works on it.
   EXPECT_EQ(Drain(*run).end.rows, 10);
@@ -245,7 +247,7 @@ TEST(LaneRunTest, WaitingHasADeadlineAndCanGoOn) {
 
 TEST(LaneRunTest, LanesThatAreNotThereAreErrors) {
   Engine engine({.threads = 1});
-  const auto plan = PlanAsOne(engine, "%0 = range(stop=10) %1 = batch(%0, size=4)");
+  const auto plan = PlanInLanesOf(engine, "%0 = range(stop=10) %1 = batch(%0, size=4)");
   EXPECT_THAT(engine.OpenLane(plan, {.lane = 1}).status(),
               StatusIs(absl::StatusCode::kOutOfRange,
                        HasSubstr("there is no lane 1: the pass has 1")));
@@ -257,13 +259,15 @@ TEST(LaneRunTest, LanesThatAreNotThereAreErrors) {
 
 TEST(LaneRunTest, AnErrorNamesLaneAndOperatorAndIsTheSameAgain) {
   Engine engine({.threads = 3});
-  const auto plan = PlanOf(engine,
-                           "%0 = range(stop=100000) "
-                           "%1 = map(%0, function={x: 1 // (.value % 9973 - 9000)}) "
-                           "%2 = batch(%1, size=100)");
+  const auto plan =
+      PlanInLanesOf(engine,
+                    "%0 = range(stop=100000) "
+                    "%1 = map(%0, function={x: 1 // (.value % 9973 - 9000)}) "
+                    "%2 = batch(%1, size=100)",
+                    5000);
   std::vector<std::string> errors;
   for (int i = 0; i < 4; ++i) {
-    const auto run = MustOpen(engine, plan, {.lane = 2});
+    const auto run = MustOpen(engine, plan, {.lane = 1});
     const LaneLog log = Drain(*run);
     errors.push_back(log.status.ToString());
     EXPECT_EQ(run->Next().status(), log.status);  // It stays so.
@@ -276,10 +280,10 @@ TEST(LaneRunTest, AnErrorNamesLaneAndOperatorAndIsTheSameAgain) {
 
 TEST(LaneRunTest, FewerRowsThanWereTakenBeforeIsAnError) {
   Engine engine({.threads = 2});
-  const auto plan = PlanAsOne(engine,
-                              "%0 = range(stop=1000) "
-                              "%1 = filter(%0, predicate={.value < 10}) "
-                              "%2 = batch(%1, size=4)");
+  const auto plan = PlanInLanesOf(engine,
+                                  "%0 = range(stop=1000) "
+                                  "%1 = filter(%0, predicate={.value < 10}) "
+                                  "%2 = batch(%1, size=4)");
   EXPECT_THAT(Drain(*MustOpen(engine, plan, {.lane = 0, .from_row = 12})).status,
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("lane 0 has 10 rows"), HasSubstr("row 12"))));
@@ -287,10 +291,10 @@ TEST(LaneRunTest, FewerRowsThanWereTakenBeforeIsAnError) {
 
 TEST(LaneRunTest, RowsLeftOutAreToldBetweenTheOthers) {
   Engine engine({.threads = 2});
-  const auto plan = PlanAsOne(engine,
-                              "%0 = range(stop=12) "
-                              "%1 = map(%0, function={x: 1 // (.value % 5 - 4)}) "
-                              "%2 = ignore_errors(%1) %3 = batch(%2, size=4)");
+  const auto plan = PlanInLanesOf(engine,
+                                  "%0 = range(stop=12) "
+                                  "%1 = map(%0, function={x: 1 // (.value % 5 - 4)}) "
+                                  "%2 = ignore_errors(%1) %3 = batch(%2, size=4)");
   const LaneLog log = Drain(*MustOpen(engine, plan, {}));
   ASSERT_EQ(log.batches.size(), 3U);
   EXPECT_EQ(log.batches[0].left_out.size(), 0U);  // 0 to 3.
@@ -305,8 +309,8 @@ TEST(LaneRunTest, RowsLeftOutAreToldBetweenTheOthers) {
 // What the operators behind make of one batch comes at once.
 TEST(LaneRunTest, ABatchThatIsTakenApartAgainIsOne) {
   Engine engine({.threads = 2});
-  const auto plan =
-      PlanAsOne(engine, "%0 = range(stop=10) %1 = batch(%0, size=4) %2 = unbatch(%1)");
+  const auto plan = PlanInLanesOf(
+      engine, "%0 = range(stop=10) %1 = batch(%0, size=4) %2 = unbatch(%1)");
   const LaneLog log = Drain(*MustOpen(engine, plan, {.lane = 0, .from_row = 1}));
   ASSERT_EQ(log.batches.size(), 3U);
   EXPECT_EQ(Values<int64_t>(log.batches[1].block, "value"),
@@ -316,7 +320,7 @@ TEST(LaneRunTest, ABatchThatIsTakenApartAgainIsOne) {
 
 TEST(LaneRunTest, LanesOfAnEndlessRepeatAreCutAsTheyAreOpened) {
   Engine engine({.threads = 2});
-  const auto plan = PlanOf(
+  const auto plan = PlanInLanesOf(
       engine,
       "%0 = range(stop=100) %1 = map(%0, function={x: .value + integers(0, 1000)}) "
       "%2 = repeat(%1) %3 = batch(%2, size=7)");
@@ -331,7 +335,7 @@ TEST(LaneRunTest, LanesOfAnEndlessRepeatAreCutAsTheyAreOpened) {
   EXPECT_TRUE(core::SameRows(rest.batches[0].block, log.batches[10].block));
 }
 
-// Rows before are not even read: of 100 files, all but the last of a lane are gone.
+// Rows before are not even read: their files are others by now.
 TEST(LaneRunTest, RowsThatAreSkippedAreNotRead) {
   const storage::TemporaryFolder folder;
   for (int i = 10; i < 40; ++i) {
@@ -339,8 +343,8 @@ TEST(LaneRunTest, RowsThatAreSkippedAreNotRead) {
   }
   Engine engine({.threads = 2});
   const auto plan =
-      PlanOf(engine, base::StrCat("%0 = read_files(paths=[\"", folder.path(),
-                                  "/*.bin\"]) %1 = batch(%0, size=8)"));
+      PlanInLanesOf(engine, base::StrCat("%0 = read_files(paths=[\"", folder.path(),
+                                         "/*.bin\"]) %1 = batch(%0, size=8)"));
   const LaneLog all = Drain(*MustOpen(engine, plan, {}));
   EXPECT_THAT(all.status, IsOk());
   for (int i = 10; i < 34; ++i) {
