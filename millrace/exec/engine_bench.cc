@@ -13,6 +13,7 @@
 
 #include "millrace/base/check.h"
 #include "millrace/core/block.h"
+#include "millrace/exec/lane_run.h"
 #include "millrace/exec/runs_test.h"
 #include "millrace/ops/library.h"
 #include "millrace/rewrite/rewrite.h"
@@ -61,6 +62,29 @@ BENCHMARK(BmShuffledNumbers)
     ->Arg(2)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
+
+// What it costs to open a lane and to leave it, from its start and from its middle.
+void BmOpenLane(benchmark::State& state) {
+  Engine engine({.threads = 2});
+  const rewrite::Rewritten pipeline =
+      *rewrite::Rewrite(MustParse(R"(
+%0 = range(stop=50000000)
+%1 = map(%0, function={x: .value * 2 + 1})
+%2 = shuffle(%1, window=1000)
+%3 = batch(%2, size=64)
+%4 = map(%3, function={y: .x % 10})
+)"),
+                        ops::DefaultLibrary().catalog(), {});
+  const auto plan = *engine.PlanLanes(pipeline, ops::DefaultLibrary(), {});
+  LaneWork work = {.lane = 0, .from_row = state.range(0)};
+  for (auto _ : state) {
+    const auto run = engine.OpenLane(plan, work);
+    CHECK(run.ok()) << run.status();
+    work.lane = (work.lane + 1) % 100;
+  }
+}
+
+BENCHMARK(BmOpenLane)->Arg(0)->Arg(3200)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace millrace::exec

@@ -263,7 +263,7 @@ void LaneRun::TakeItem(Taken& taken) {
     return;
   }
   taken.status = std::move(item.status);
-  if (!taken.status.ok()) return;
+  if (!taken.status.ok() || item.block.rows() == 0) return;
   taken.position = item.position;
   taken.digest = item.digest;
   taken.blocks.push_back(std::move(item.block));
