@@ -27,8 +27,9 @@ void CheckCase(const std::string& text, int seed) {
   if (!PlanPass(rewrite::Unchanged(*pipeline), ops::DefaultLibrary(), {}).ok()) return;
   Checked checked(*pipeline, seed);
   if (!checked.IsGood()) return checked.ExpectTheErrorsOfLanes();
-  checked.ExpectThatLanesMakeThePass();
+  // How many rows may be left out is counted over all lanes, by who joins them.
   if (!RunAll(*pipeline).ok()) return;
+  checked.ExpectThatLanesMakeThePass();
   checked.ExpectLanesInAnyInterleaving();
   checked.ExpectLanesFromAnyRow(4);
 }
