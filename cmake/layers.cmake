@@ -35,7 +35,7 @@ millrace_layer(ops      USES storage kernels)
 millrace_layer(plugin   USES ops           TESTS_USE exec)
 millrace_layer(adapters/arrow USES ops      TESTS_USE exec THREADS part_bytes)
 millrace_layer(exec     USES ops rewrite profile
-    THREADS branches engine faulty_files pass_run)
+    THREADS branches engine faulty_files lane_run pass_run)
 millrace_layer(adapters/python USES exec api adapters/arrow plugin)
 millrace_layer(bench    USES exec)
 millrace_layer(cli      USES bench plugin adapters/arrow LINKS CLI11::CLI11)
