@@ -8,6 +8,7 @@
 #include "millrace/core/pool.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/lanes/chunks.h"
+#include "millrace/lanes/manifest.h"
 #include "millrace/ops/operator.h"
 #include "millrace/ops/source.h"
 #include "millrace/ops/window_shuffle.h"
@@ -36,9 +37,19 @@ std::vector<ops::RowRanges> Coalesced(const std::vector<lanes::RowRange>& ranges
   return parts;
 }
 
-int64_t GroupRows(const PassPlan& plan) {
-  const int64_t rows = std::max<int64_t>(plan.manifest.total_rows(), 1);
-  const int64_t row_bytes = plan.manifest.total_bytes().count() / rows + 1;
+// By the mean row of some of the splits that rows stand in: a lane is opened often, and
+// there may be a million splits.
+int64_t GroupRows(const PassPlan& plan, const std::vector<lanes::RowRange>& ranges) {
+  constexpr size_t kLookedAt = 64;
+  double rows = 1;
+  double bytes = 0;
+  const size_t step = ranges.size() / kLookedAt + 1;
+  for (size_t i = 0; i < ranges.size(); i += step) {
+    const lanes::Split& split = plan.manifest.splits[ranges[i].split];
+    rows += static_cast<double>(split.rows.value_or(0));
+    bytes += static_cast<double>(split.bytes.count());
+  }
+  const auto row_bytes = static_cast<int64_t>(bytes / rows) + 1;
   return std::clamp<int64_t>(kGroupBytes / row_bytes, 1, kGroupRowsMax);
 }
 
@@ -66,7 +77,7 @@ std::vector<lanes::RowRange> ReadOrder(const PassPlan& plan, int64_t lane) {
 std::vector<ops::RowRanges> PartsOf(const PassPlan& plan,
                                     const std::vector<lanes::RowRange>& rows) {
   if (!plan.cut.permuted && !plan.shuffled_reading) return Coalesced(rows);
-  const auto group = static_cast<size_t>(GroupRows(plan));
+  const auto group = static_cast<size_t>(GroupRows(plan, rows));
   std::vector<ops::RowRanges> parts;
   for (size_t at = 0; at < rows.size(); at += group) {
     const size_t end = std::min(at + group, rows.size());
