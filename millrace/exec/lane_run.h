@@ -40,6 +40,7 @@
 #include "millrace/exec/stage_run.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/lanes/cursor.h"
+#include "millrace/lanes/listing.h"
 #include "millrace/ops/library.h"
 
 namespace millrace::exec {
@@ -83,6 +84,9 @@ class LanePlan {
  public:
   // What is known of it beforehand. Of an endless pass, as far as it was cut.
   JobFacts Facts() const;
+
+  // What was listed: with it, the cuts, seed and epoch the same is planned elsewhere.
+  const lanes::Listing& listing() const { return plan_.listing; }
 
   // What the operators did so far, over all runs, by number in the text form.
   std::vector<MeterReading> Readings() const { return meters_.Read(); }

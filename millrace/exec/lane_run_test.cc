@@ -356,6 +356,38 @@ TEST(LaneRunTest, RowsThatAreSkippedAreNotRead) {
   EXPECT_FALSE(Drain(*MustOpen(engine, plan, {})).status.ok());
 }
 
+// As a worker does that never listed.
+TEST(LaneRunTest, APlanFromWhatWasRecordedHasTheSameLanes) {
+  const storage::TemporaryFolder folder;
+  for (int i = 10; i < 20; ++i) {
+    std::string lines;
+    for (int line = 0; line < 50; ++line) lines += base::StrCat(i, " ", line, "\n");
+    folder.Write(base::StrCat(i, ".txt"), lines);
+  }
+  const std::string text =
+      base::StrCat("%0 = read_text(paths=[\"", folder.path(),
+                   "/*.txt\"]) %1 = shuffle(%0, window=20) %2 = batch(%1, size=8)");
+  Engine engine({.threads = 2});
+  const auto plan = MustPlan(engine, AsWritten(text), {.seed = 5, .epoch = 2});
+  folder.Write("00.txt", "came later\n");
+  Engine other({.threads = 1});
+  const auto same = MustPlan(
+      other, AsWritten(text),
+      {.seed = 5, .epoch = 2, .cuts = plan->Facts().cuts, .listing = plan->listing()});
+  EXPECT_EQ(same->Facts().manifest_hash, plan->Facts().manifest_hash);
+  ASSERT_EQ(same->Facts().lanes, plan->Facts().lanes);
+  for (int64_t lane = 0; lane < *plan->Facts().lanes; ++lane) {
+    const LaneLog log = Drain(*MustOpen(engine, plan, {.lane = lane}));
+    const LaneLog again = Drain(*MustOpen(other, same, {.lane = lane}));
+    EXPECT_THAT(again.status, IsOk());
+    EXPECT_EQ(again.end.digest, log.end.digest);
+    ASSERT_EQ(again.batches.size(), log.batches.size());
+    for (size_t i = 0; i < log.batches.size(); ++i) {
+      EXPECT_TRUE(core::SameRows(again.batches[i].block, log.batches[i].block));
+    }
+  }
+}
+
 TEST(LaneRunTest, SlotsOfLanesThatWereLeftAreFreed) {
   Engine engine({.threads = 2});
   // Rows that are large enough to be written where their batch has them.
