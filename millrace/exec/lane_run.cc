@@ -19,6 +19,7 @@
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/core/block.h"
+#include "millrace/exec/chain.h"
 #include "millrace/exec/cut_facts.h"
 #include "millrace/exec/engine.h"
 #include "millrace/exec/in_order_stage.h"
@@ -52,11 +53,11 @@ LaneStart StartOf(const PassPlan& plan, const LaneWork& work, int64_t buffer_byt
 
 }  // namespace
 
-LanePlan::LanePlan(Engine& engine, PassPlan plan, const ir::Pipeline& written,
+LanePlan::LanePlan(Engine& engine, PassPlan plan, ir::Pipeline written,
                    const ops::Library& library,
                    std::shared_ptr<std::atomic<bool>> cancelled)
     : engine_(engine),
-      written_(written),
+      written_(std::move(written)),
       plan_(std::move(plan)),
       meters_(plan_.pipeline.size(), engine.options_.clock, engine.options_.meters),
       place_({.library = library,
@@ -184,22 +185,20 @@ void LaneRun::Ended(int64_t /*turn*/, Stream stream, Carry left) {
   }
 }
 
-// In an engine without threads, who waits does the work; one for each plan.
-bool LaneRun::Help() {
-  if (engine_.options_.threads > 0 || plan_->helping_) return false;
-  plan_->helping_ = true;
-  const bool helped = engine_.Help(*this);
-  plan_->helping_ = false;
-  plan_->helped_.NotifyAll();
-  return helped;
-}
-
+// In an engine without threads, who waits does the work; one at a time for each plan.
 absl::Status LaneRun::WaitReady(absl::Time deadline) {
   const base::MutexLock lock(&engine_.mutex_);
   asked_ = true;
   engine_.Wake(*this);
   while (!ready()) {
-    if (Help()) continue;
+    bool helped = false;
+    if (engine_.options_.threads == 0 && !plan_->helping_) {
+      plan_->helping_ = true;
+      helped = engine_.Help(*this);
+      plan_->helping_ = false;
+      plan_->helped_.NotifyAll();
+    }
+    if (helped) continue;
     base::CondVar& changed = plan_->helping_ ? plan_->helped_ : changed_;
     if (!changed.WaitUntil(&engine_.mutex_, deadline)) {
       return absl::DeadlineExceededError(

@@ -95,7 +95,7 @@ class LanePlan {
   friend class Engine;
   friend class LaneRun;
 
-  LanePlan(Engine& engine, PassPlan plan, const ir::Pipeline& written,
+  LanePlan(Engine& engine, PassPlan plan, ir::Pipeline written,
            const ops::Library& library, std::shared_ptr<std::atomic<bool>> cancelled);
 
   // Cuts lanes up to this one, and checks what is to be run.
@@ -186,7 +186,6 @@ class LaneRun final : private EngineWork, private Joiner {
   void Ended(int64_t turn, Stream stream, Carry left) override;
 
   absl::Status WaitReady(absl::Time deadline);
-  bool Help();
   absl::StatusOr<std::optional<LaneBatch>> Poll(bool call);
   Taken Take(bool call);
   void TakeItem(Taken& taken);
