@@ -12,6 +12,8 @@ find_package(spdlog REQUIRED)
 find_library(MILLRACE_SQLITE NAMES libsqlite3.a REQUIRED)
 find_library(MILLRACE_ZLIB NAMES libz.a REQUIRED)
 find_library(MILLRACE_ZSTD NAMES libzstd.a REQUIRED)
+find_library(MILLRACE_SSL NAMES libssl.a REQUIRED)
+find_library(MILLRACE_CRYPTO NAMES libcrypto.a REQUIRED)
 
 millrace_layer(base                        LINKS spdlog::spdlog md ${CMAKE_DL_LIBS}
     THREADS bounded_queue clock log metrics mutex thread_cells)
@@ -29,6 +31,8 @@ millrace_layer(delivery USES api)
 millrace_layer(sim      USES control delivery)
 millrace_layer(dispatcher USES control metadata   THREADS loop)
 millrace_layer(transport USES api frames   THREADS in_process)
+millrace_layer(adapters/http USES transport LINKS ${MILLRACE_SSL} ${MILLRACE_CRYPTO}
+    THREADS client server stream)
 millrace_layer(rewrite  USES ir            TESTS_USE ops)
 millrace_layer(storage  USES lanes frames  THREADS file_entries memory_entries)
 millrace_layer(kernels  USES ir codec      LINKS JPEG::JPEG PNG::PNG webp hwy::hwy re2)

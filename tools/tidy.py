@@ -31,6 +31,8 @@ TESTS_PER_SOURCE_MIN = 0.82
 LIBRARIES = {
     "CLI/": "cli",
     "arrow/": "adapters/arrow_module",
+    "boost/asio/": "adapters/http",
+    "boost/beast/": "adapters/http",
     "boost/": "api",
     "dlfcn.h": "base",
     "hwy/": "kernels/image",
@@ -38,6 +40,7 @@ LIBRARIES = {
     "jerror.h": "kernels/image",  # libjpeg-turbo
     "jpeglib.h": "kernels/image",  # libjpeg-turbo
     "lz4frame.h": "codec",
+    "openssl/": "adapters/http",
     "parquet/": "adapters/arrow_module",
     "png.h": "kernels/image",
     "re2/": "kernels/regex",

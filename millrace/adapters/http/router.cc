@@ -1,0 +1,63 @@
+#include "millrace/adapters/http/router.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+
+#include "millrace/adapters/http/exchange.h"
+#include "millrace/base/check.h"
+#include "millrace/base/text.h"
+
+namespace millrace::http {
+
+Responder::~Responder() {
+  if (answer_ != nullptr) Send(absl::InternalError("the server gave no answer"));
+}
+
+Responder& Responder::operator=(Responder&& other) noexcept {
+  std::swap(answer_, other.answer_);
+  return *this;
+}
+
+void Responder::Send(Response response) {
+  CHECK(answer_ != nullptr) << "a request is answered once";
+  std::exchange(answer_, nullptr)(std::move(response));
+}
+
+void Router::Get(std::string path, Handler handler) {
+  Add("GET", std::move(path), {.handler = std::move(handler), .channel = {}});
+}
+
+void Router::Post(std::string path, Handler handler) {
+  Add("POST", std::move(path), {.handler = std::move(handler), .channel = {}});
+}
+
+void Router::GetOpenToAll(std::string path, Handler handler) {
+  Add("GET", std::move(path),
+      {.handler = std::move(handler), .channel = {}, .open_to_all = true});
+}
+
+void Router::Channel(std::string path, ChannelHandler handler) {
+  Add("GET", std::move(path), {.handler = {}, .channel = std::move(handler)});
+}
+
+void Router::Add(std::string_view method, std::string path, Route route) {
+  CHECK(path.starts_with('/')) << path;
+  auto& methods = routes_[std::move(path)];
+  CHECK(methods.emplace(method, std::move(route)).second) << "a route is there twice";
+}
+
+const Route* Router::Find(std::string_view method, std::string_view path) const {
+  const auto methods = routes_.find(base::ToAbsl(path));
+  if (methods == routes_.end()) return nullptr;
+  const auto route = methods->second.find(base::ToAbsl(method));
+  return route == methods->second.end() ? nullptr : &route->second;
+}
+
+bool Router::HasPath(std::string_view path) const {
+  return routes_.contains(base::ToAbsl(path));
+}
+
+}  // namespace millrace::http
