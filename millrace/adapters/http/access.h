@@ -15,9 +15,10 @@
 namespace millrace::http {
 
 struct AccessRules {
-  std::string token;                       // Empty: none is asked for.
-  std::vector<std::string> allowed_hosts;  // Besides addresses and this machine's name.
-  std::vector<std::string> allowed_origins;  // As in "https://tools.example".
+  std::string token = {};  // Empty: none is asked for.
+  std::vector<std::string> allowed_hosts =
+      {};  // Besides addresses and this machine's name.
+  std::vector<std::string> allowed_origins = {};  // As in "https://tools.example".
   bool uses_tls = false;
 };
 

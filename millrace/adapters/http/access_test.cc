@@ -37,14 +37,13 @@ TEST(AccessTest, KnowsItsOwnNames) {
   ASSERT_EQ(gethostname(machine.data(), machine.size()), 0);
   machine.resize(machine.find('\0'));
   for (const std::string& host :
-       {std::string("127.0.0.1"), std::string("127.0.0.1:7400"), std::string("[::1]:80"),
-        std::string("10.1.2.3"), std::string("LocalHost:7400"), machine,
-        std::string("Feeder.example:1")}) {
+       {std::string("127.0.0.1"), std::string("127.0.0.1:7400"),
+        std::string("[::1]:80"), std::string("10.1.2.3"), std::string("LocalHost:7400"),
+        machine, std::string("Feeder.example:1")}) {
     EXPECT_EQ(CodeFor(rules, {{"host", host}}), 200) << host;
   }
-  for (const std::string& host : {"", "evil.example", "127.0.0.1.evil.example", "[::1",
-                                  "localhost.evil", "feeder.example.evil"}) {
-    if (host == "[::1") continue;  // Read as the address it begins with.
+  for (const char* const host : {"", "evil.example", "127.0.0.1.evil.example",
+                                 "localhost.evil", "feeder.example.evil", "[evil]"}) {
     EXPECT_EQ(CodeFor(rules, {{"Host", host}}), 403) << host;
   }
 }
@@ -59,8 +58,8 @@ TEST(AccessTest, PagesOfOthersAreRefused) {
   EXPECT_EQ(code("https://127.0.0.1:7400"), 403);
   EXPECT_EQ(code("http://127.0.0.1:7401"), 403);
   EXPECT_EQ(code("null"), 403);
-  EXPECT_EQ(CodeFor({.uses_tls = true}, {{"Host", "127.0.0.1:7400"},
-                                         {"Origin", "https://127.0.0.1:7400"}}),
+  EXPECT_EQ(CodeFor({.uses_tls = true},
+                    {{"Host", "127.0.0.1:7400"}, {"Origin", "https://127.0.0.1:7400"}}),
             200);
 }
 
@@ -71,9 +70,9 @@ TEST(AccessTest, TheTokenMustFit) {
   };
   EXPECT_EQ(code("Bearer secret"), 200);
   EXPECT_EQ(code("bearer secret"), 200);
-  for (const std::string wrong : {"", "Bearer", "Bearer ", "Bearer secre",
-                                  "Bearer secrets", "Bearer SECRET", "Basic secret",
-                                  "secret"}) {
+  for (const char* const wrong :
+       {"", "Bearer", "Bearer ", "Bearer secre", "Bearer secrets", "Bearer SECRET",
+        "Basic secret", "secret"}) {
     EXPECT_EQ(code(wrong), 401) << wrong;
   }
   EXPECT_EQ(CodeFor(rules, {{"Host", "127.0.0.1"}}, "GET", /*open_to_all=*/true), 200);

@@ -64,14 +64,14 @@ TEST(ClientTest, GetsAnswersAndErrors) {
   ASSERT_THAT(response, IsOk());
   EXPECT_EQ(response->content_type, "application/json");
   EXPECT_EQ(response->body, "POST /echo?a=1 " + std::string(5'000'000, 'x'));
-  EXPECT_THAT(client->CallAndWait({.address = AddressOf(*server), .path = "/fail"}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       "there is \"no\" such pass"));
+  EXPECT_THAT(
+      client->CallAndWait({.address = AddressOf(*server), .path = "/fail"}),
+      StatusIs(absl::StatusCode::kFailedPrecondition, "there is \"no\" such pass"));
   EXPECT_THAT(client->CallAndWait({.address = AddressOf(*server), .path = "/none"}),
               StatusIs(absl::StatusCode::kNotFound));
-  EXPECT_THAT(MakeClient()->CallAndWait(
-                  {.address = AddressOf(*server), .path = "/echo"}),
-              StatusIs(absl::StatusCode::kUnauthenticated));
+  EXPECT_THAT(
+      MakeClient()->CallAndWait({.address = AddressOf(*server), .path = "/echo"}),
+      StatusIs(absl::StatusCode::kUnauthenticated));
 }
 
 TEST(ClientTest, UsesAConnectionAgain) {
@@ -121,11 +121,11 @@ TEST(ClientTest, AnUnreachableServerIsNamed) {
               StatusIs(absl::StatusCode::kUnavailable,
                        AllOf(HasSubstr(base::StrCat("127.0.0.1:", port)),
                              HasSubstr("refused"))));
-  EXPECT_THAT(client->CallAndWait({.address = {"no.such.host.invalid", 80},
-                                   .path = "/echo",
-                                   .attempts_max = 1}),
-              StatusIs(absl::StatusCode::kUnavailable,
-                       HasSubstr("no.such.host.invalid:80")));
+  EXPECT_THAT(
+      client->CallAndWait({.address = {"no.such.host.invalid", 80},
+                           .path = "/echo",
+                           .attempts_max = 1}),
+      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no.such.host.invalid:80")));
 }
 
 TEST(ClientTest, TriesAgainWhenTheServerComesBack) {

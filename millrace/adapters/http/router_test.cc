@@ -39,7 +39,9 @@ TEST(RouterTest, AResponderAnswersOnce) {
   }
   EXPECT_EQ(answers, 1);
   EXPECT_EQ(last->body, "yes");
-  { const Responder dropped(count); }
+  {
+    const Responder dropped(count);
+  }
   EXPECT_EQ(answers, 2);
   EXPECT_EQ(last->code, 500);
 }

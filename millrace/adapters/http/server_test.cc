@@ -44,8 +44,8 @@ constexpr std::string_view kHost = "Host: 127.0.0.1\r\n";
 std::string Ask(const Server& server, std::string_view line, std::string_view headers,
                 std::string_view body = "") {
   const RawSocket socket(server.port());
-  socket.Send(base::StrCat(line, " HTTP/1.1\r\n", headers, "Connection: close\r\n\r\n",
-                           body));
+  socket.Send(
+      base::StrCat(line, " HTTP/1.1\r\n", headers, "Connection: close\r\n\r\n", body));
   return socket.ReadAll();
 }
 
@@ -87,9 +87,9 @@ TEST(ServerTest, AnswersByMethodAndPath) {
               AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("there is no /other")));
   EXPECT_THAT(Ask(*server, "PUT /echo", kHost),
               AllOf(StartsWith("HTTP/1.1 405"), HasSubstr("no method PUT")));
-  EXPECT_THAT(Ask(*server, "POST /fail", base::StrCat(kHost, "Content-Length: 0\r\n",
-                                                      "Content-Type: application/json",
-                                                      "\r\n")),
+  EXPECT_THAT(Ask(*server, "POST /fail",
+                  base::StrCat(kHost, "Content-Length: 0\r\n",
+                               "Content-Type: application/json", "\r\n")),
               AllOf(StartsWith("HTTP/1.1 412"),
                     HasSubstr(R"({"code":"FAILED_PRECONDITION",)"
                               R"("message":"there is \"no\" such pass"})")));
@@ -131,11 +131,11 @@ TEST(ServerTest, ChecksWhoAsks) {
   EXPECT_THAT(
       Ask(*server, "GET /echo", base::StrCat(with_token, "Origin: http://evil\r\n")),
       AllOf(StartsWith("HTTP/1.1 403"), HasSubstr("http://evil")));
-  EXPECT_THAT(Ask(*server, "POST /echo",
-                  base::StrCat(with_token,
-                               "Content-Type: text/plain\r\nContent-Length: 2\r\n"),
-                  "{}"),
-              AllOf(StartsWith("HTTP/1.1 415"), HasSubstr("text/plain")));
+  EXPECT_THAT(
+      Ask(*server, "POST /echo",
+          base::StrCat(with_token, "Content-Type: text/plain\r\nContent-Length: 2\r\n"),
+          "{}"),
+      AllOf(StartsWith("HTTP/1.1 415"), HasSubstr("text/plain")));
 }
 
 // The head is refused before anything of a body is read.
@@ -151,11 +151,11 @@ TEST(ServerTest, RequestsHaveLimits) {
   const auto server = StartServer({.header_max = 1_KiB, .body_max = 2_KiB});
   EXPECT_THAT(Ask(*server, "GET /echo",
                   base::StrCat(kHost, "Long: ", std::string(2000, 'x'), "\r\n")),
-              AllOf(StartsWith("HTTP/1.1 431"), HasSubstr("1.0 KiB")));
+              AllOf(StartsWith("HTTP/1.1 431"), HasSubstr("1 KiB")));
   EXPECT_THAT(Ask(*server, "POST /echo",
                   base::StrCat(kHost, "Content-Type: application/json\r\n",
                                "Content-Length: 99999999999\r\n")),
-              AllOf(StartsWith("HTTP/1.1 413"), HasSubstr("2.0 KiB")));
+              AllOf(StartsWith("HTTP/1.1 413"), HasSubstr("2 KiB")));
   std::string chunks;
   for (int i = 0; i < 100; ++i) chunks += "40\r\n" + std::string(64, 'x') + "\r\n";
   EXPECT_THAT(Ask(*server, "POST /echo",

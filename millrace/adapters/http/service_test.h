@@ -34,9 +34,10 @@ inline Router TestRouter(transport::Recorder* recorder = nullptr) {
   });
   router.Post("/silent", [](const Request&, const Responder&) {});
   router.Channel(
-      "/stream", [recorder](const Request& request,
-                            const std::shared_ptr<transport::Channel>& channel)
-                     -> absl::StatusOr<transport::ChannelEvents> {
+      "/stream",
+      [recorder](const Request& request,
+                 const std::shared_ptr<transport::Channel>& channel)
+          -> absl::StatusOr<transport::ChannelEvents> {
         if (request.query == "refused") {
           return absl::PermissionDeniedError("another generation took over");
         }
@@ -47,8 +48,7 @@ inline Router TestRouter(transport::Recorder* recorder = nullptr) {
                 [channel, kept](transport::Received message) {
                   transport::Message back = {.head = message.head};
                   if (message.payload.size() > 0) {
-                    back.payload =
-                        frames::Frame(std::string(), {message.payload}, 1);
+                    back.payload = frames::Frame(std::string(), {message.payload}, 1);
                   }
                   channel->Send(std::move(back));
                   if (kept.on_message != nullptr) kept.on_message(std::move(message));

@@ -85,7 +85,8 @@ frames::Frame MakeFrame(int64_t bytes) {
 
 void Report(benchmark::State& state, int64_t bytes, double processor_seconds) {
   state.SetBytesProcessed(bytes);
-  state.counters["cpu_s_per_GB"] = processor_seconds / (1e-9 * static_cast<double>(bytes));
+  state.counters["cpu_s_per_GB"] =
+      processor_seconds / (1e-9 * static_cast<double>(bytes));
 }
 
 void OverChannel(benchmark::State& state, PayloadSums sums) {
@@ -97,9 +98,8 @@ void OverChannel(benchmark::State& state, PayloadSums sums) {
   router.Channel("/stream", [&](const Request&, const auto& channel) {
     sender = channel;
     opened.Add();
-    return transport::ChannelEvents{
-        .on_message = [](const transport::Received&) {},
-        .on_closed = [](const absl::Status&) {}};
+    return transport::ChannelEvents{.on_message = [](const transport::Received&) {},
+                                    .on_closed = [](const absl::Status&) {}};
   });
   const auto server =
       Server::Start({.stream = {.sums = sums}}, std::move(router)).value();
@@ -118,7 +118,8 @@ void OverChannel(benchmark::State& state, PayloadSums sums) {
   int64_t sent = 0;
   const double before = ProcessorSeconds();
   for (auto _ : state) {
-    sender->Send({.head = "{\"lane\":7,\"k\":12,\"digest\":\"0123\"}", .payload = frame});
+    sender->Send(
+        {.head = "{\"lane\":7,\"k\":12,\"digest\":\"0123\"}", .payload = frame});
     if (++sent > window) arrived.WaitFor(sent - window);
   }
   arrived.WaitFor(sent);
@@ -162,9 +163,8 @@ void ReceiveRaw(int socket, int64_t size) {
 void Raw(benchmark::State& state) {
   const auto size = static_cast<size_t>(state.range(0));
   const auto [near, far] = ConnectedSockets();
-  std::jthread receiver([far = far, size] {
-    ReceiveRaw(far, static_cast<int64_t>(size));
-  });
+  std::jthread receiver(
+      [far = far, size] { ReceiveRaw(far, static_cast<int64_t>(size)); });
   const std::string bytes(size, 'x');
   int64_t sent = 0;
   const double before = ProcessorSeconds();

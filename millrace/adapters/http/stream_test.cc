@@ -201,8 +201,8 @@ TEST(StreamTest, AnEndInsideAMessageIsTold) {
     const RawSocket socket = UpgradedSocket(*server);
     socket.Send(transport::WritePrefix({.payload_bytes = 1000}) + "only this");
   }
-  EXPECT_THAT(far.WaitClosed(), StatusIs(absl::StatusCode::kUnavailable,
-                                         HasSubstr("9 of 1000 bytes")));
+  EXPECT_THAT(far.WaitClosed(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("9 of 1000 bytes")));
 }
 
 // A side that says nothing at all is given up; one that is only idle is not.
@@ -212,8 +212,8 @@ TEST(StreamTest, HalfOpenConnectionsAreNoticed) {
   Recorder far;
   const auto server = StartServer({.stream = quick}, &far);
   const RawSocket silent = UpgradedSocket(*server);
-  EXPECT_THAT(far.WaitClosed(), StatusIs(absl::StatusCode::kUnavailable,
-                                         HasSubstr("no sign of life")));
+  EXPECT_THAT(far.WaitClosed(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no sign of life")));
   EXPECT_THAT(silent.ReadAll(), HasSubstr("mrst"));  // It was pinged.
 }
 
@@ -298,8 +298,8 @@ TEST(StreamTest, ChannelsHaveALimit) {
   channel->Send({.head = "open"});
   ASSERT_EQ(first.Wait(1).size(), 1);
   (void)Open(*client, *server, second.Events());
-  EXPECT_THAT(second.WaitClosed(), StatusIs(absl::StatusCode::kUnavailable,
-                                            HasSubstr("no channel left")));
+  EXPECT_THAT(second.WaitClosed(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no channel left")));
   channel->Close();
   EXPECT_THAT(first.WaitClosed(), IsOk());
 }
@@ -331,8 +331,7 @@ TEST(StreamTest, AnotherVersionIsToldWhichThereIs) {
 TEST(StreamTest, APeerThatIsKilledInAMessageIsNoticed) {
   Recorder far;
   Router router;
-  router.Channel("/stream",
-                 [&](const Request&, const auto&) { return far.Events(); });
+  router.Channel("/stream", [&](const Request&, const auto&) { return far.Events(); });
   int ports[2] = {};
   ASSERT_EQ(pipe(ports), 0);
   const pid_t child = fork();  // Before this process has threads.
@@ -347,8 +346,8 @@ TEST(StreamTest, APeerThatIsKilledInAMessageIsNoticed) {
   ASSERT_EQ(write(ports[1], &port, sizeof(port)), sizeof(port));
   EXPECT_GE(far.Wait(3).size(), 3);
   kill(child, SIGKILL);
-  EXPECT_THAT(far.WaitClosed(), StatusIs(absl::StatusCode::kUnavailable,
-                                         HasSubstr("127.0.0.1:")));
+  EXPECT_THAT(far.WaitClosed(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("127.0.0.1:")));
   waitpid(child, nullptr, 0);
   close(ports[0]);
   close(ports[1]);

@@ -32,16 +32,14 @@ using testing::AnyOf;
 using testing::HasSubstr;
 
 absl::Status CallOnce(Client& client, const Address& address) {
-  return client
-      .CallAndWait({.address = address, .path = "/echo", .attempts_max = 1})
+  return client.CallAndWait({.address = address, .path = "/echo", .attempts_max = 1})
       .status();
 }
 
 TEST(TlsTest, RequestsAndChannelsAreProtected) {
   const Certificates certificates("protected");
   const auto server = StartServer({.token = "secret", .tls = certificates.Own()});
-  const auto client =
-      MakeClient({.token = "secret", .tls = certificates.Authority()});
+  const auto client = MakeClient({.token = "secret", .tls = certificates.Authority()});
   EXPECT_THAT(CallOnce(*client, AddressOf(*server)), IsOk());
   EXPECT_THAT(CallOnce(*client, {"localhost", server->port()}), IsOk());
 
@@ -61,9 +59,10 @@ TEST(TlsTest, OthersThanLoopbackMayBeServed) {
   const Certificates certificates("others");
   EXPECT_THAT(Server::Start({.host = "0.0.0.0", .tls = certificates.Own()}, {}),
               StatusIs(absl::StatusCode::kFailedPrecondition));
-  EXPECT_THAT(Server::Start(
-                  {.host = "0.0.0.0", .token = "secret", .tls = certificates.Own()}, {}),
-              IsOk());
+  EXPECT_THAT(
+      Server::Start({.host = "0.0.0.0", .token = "secret", .tls = certificates.Own()},
+                    {}),
+      IsOk());
 }
 
 TEST(TlsTest, AServerThatNobodySignedIsNotTrusted) {
@@ -83,8 +82,9 @@ TEST(TlsTest, TheNameMustBeInTheCertificate) {
   const Certificates certificates("names");
   const auto server = StartServer({.host = "127.0.0.2", .tls = certificates.Own()});
   const auto client = MakeClient({.tls = certificates.Authority()});
-  EXPECT_THAT(CallOnce(*client, {"127.0.0.2", server->port()}),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("IP address mismatch")));
+  EXPECT_THAT(
+      CallOnce(*client, {"127.0.0.2", server->port()}),
+      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("IP address mismatch")));
 }
 
 TEST(TlsTest, MutualTlsTakesOnlyKnownClients) {
@@ -110,16 +110,16 @@ TEST(TlsTest, PlainAndProtectedDoNotMix) {
   socket.Send("GET /echo HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
   EXPECT_THAT(socket.ReadAll(), testing::Not(HasSubstr("200")));
   const auto plain = StartServer();
-  EXPECT_THAT(CallOnce(*MakeClient({.tls = certificates.Authority()}),
-                       AddressOf(*plain)),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("TLS")));
+  EXPECT_THAT(
+      CallOnce(*MakeClient({.tls = certificates.Authority()}), AddressOf(*plain)),
+      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("TLS")));
 }
 
 // A client that begins TLS and then says nothing costs a place, for a while.
 TEST(TlsTest, AHandshakeHasADeadline) {
   const Certificates certificates("slow");
-  const auto server = StartServer(
-      {.tls = certificates.Own(), .read_within = absl::Milliseconds(100)});
+  const auto server =
+      StartServer({.tls = certificates.Own(), .read_within = absl::Milliseconds(100)});
   const RawSocket socket(server->port());
   EXPECT_EQ(socket.ReadAll(), "");
 }
