@@ -32,7 +32,7 @@ millrace_layer(sim      USES control delivery)
 millrace_layer(dispatcher USES control metadata   THREADS loop)
 millrace_layer(transport USES api frames   THREADS in_process)
 millrace_layer(adapters/http USES transport LINKS ${MILLRACE_SSL} ${MILLRACE_CRYPTO}
-    THREADS client server stream)
+    THREADS carriers client server stream)
 millrace_layer(rewrite  USES ir            TESTS_USE ops)
 millrace_layer(storage  USES lanes frames  THREADS file_entries memory_entries)
 millrace_layer(kernels  USES ir codec      LINKS JPEG::JPEG PNG::PNG webp hwy::hwy re2)

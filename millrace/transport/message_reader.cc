@@ -31,6 +31,8 @@ namespace {
 
 constexpr size_t kStagingBytes = 8 << 10;
 constexpr int64_t kFirstLookAhead = 256;
+// What is summed is read in parts that stay in the processor's cache.
+constexpr int64_t kSummedReadBytes = 256 << 10;
 
 }  // namespace
 
@@ -86,8 +88,11 @@ absl::Span<const iovec> MessageReader::Room() {
     room_[0] = staging;
     return absl::Span<const iovec>(room_).first(1);
   }
+  const int64_t left = prefix_.payload_bytes - payload_read_;
+  const bool in_parts = prefix_.payload_summed && left > kSummedReadBytes;
   room_[0] = {message_.payload.mutable_data() + payload_read_,
-              static_cast<size_t>(prefix_.payload_bytes - payload_read_)};
+              static_cast<size_t>(in_parts ? kSummedReadBytes : left)};
+  if (in_parts) return absl::Span<const iovec>(room_).first(1);
   room_[1] = staging;
   return room_;
 }

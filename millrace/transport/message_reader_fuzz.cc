@@ -52,15 +52,16 @@ std::string WithPrefixes(std::string_view input) {
   while (input.size() > 4) {
     const auto at = [&](size_t i) { return static_cast<uint8_t>(input[i]); };
     const size_t head = std::min<size_t>(at(0), input.size() - 4);
+    const int64_t payload = at(2) * int64_t{256} + at(3);
     const std::string_view text = input.substr(4, head);
     bytes += WritePrefix({.kind = static_cast<MessageKind>(at(1) % 2),
                           .payload_summed = (at(1) & 4) != 0,
                           .head_bytes = static_cast<int64_t>(head),
-                          .payload_bytes = at(2) * int64_t{256} + at(3),
+                          .payload_bytes = payload,
                           .head_crc = codec::Crc32c(text)});
     bytes += text;
     input.remove_prefix(4 + head);
-    const size_t more = std::min<size_t>(at(2) * 256U, input.size());
+    const size_t more = std::min(static_cast<size_t>(payload), input.size());
     bytes += input.substr(0, more);
     input.remove_prefix(more);
   }

@@ -79,7 +79,7 @@ absl::Status Feed(MessageReader& reader, std::string_view bytes, size_t step,
 std::vector<Message> SampleMessages() {
   std::vector<Message> messages;
   messages.push_back({.head = R"({"credit":7})"});
-  messages.push_back({.head = "a", .payload = RandomFrame(100'000, 1)});
+  messages.push_back({.head = "a", .payload = RandomFrame(700'000, 1)});
   messages.push_back({.head = "", .payload = RandomFrame(64, 2)});
   messages.push_back({.head = std::string(100'000, 'x')});
   messages.push_back({.head = "", .payload = RandomFrame(10'000, 3)});

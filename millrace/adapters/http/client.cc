@@ -148,8 +148,8 @@ class Client::State : public std::enable_shared_from_this<State> {
 absl::StatusOr<std::unique_ptr<Client>> Client::Make(const ClientOptions& options) {
   std::shared_ptr<Tls> tls;
   if (options.tls) tls = TRY(Tls::ForClient(*options.tls));
-  return std::unique_ptr<Client>(
-      new Client(std::make_shared<State>(options, std::move(tls))));
+  std::shared_ptr<State> state = TRY(MakeWithLoops<State>(options, std::move(tls)));
+  return std::unique_ptr<Client>(new Client(std::move(state)));
 }
 
 Client::Client(std::shared_ptr<State> state) : state_(std::move(state)) {}

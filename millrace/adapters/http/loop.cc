@@ -24,6 +24,10 @@ constexpr absl::Duration kStopWithin = absl::Seconds(10);
 Loop::Loop()
     : work_(boost::asio::make_work_guard(context_)), thread_([this] { Run(); }) {}
 
+Loop::~Loop() {
+  if (thread_.joinable()) context_.stop();
+}
+
 void Loop::Run() {
   context_.run();
   const base::MutexLock lock(&mutex_);
@@ -38,6 +42,7 @@ void Loop::Post(absl::AnyInvocable<void()> function) {
 }
 
 void Loop::Stop() {
+  if (!thread_.joinable()) return;
   work_.reset();
   {
     const absl::Time deadline = base::RealClock().Now() + kStopWithin;

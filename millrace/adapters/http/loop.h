@@ -4,22 +4,33 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <exception>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include "millrace/base/mutex.h"
+#include "millrace/base/text.h"
 
 namespace millrace::http {
 
 class Loop {
  public:
   Loop();
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  // Ends the thread, whatever there is to do, unless it was stopped.
+  ~Loop();
 
   boost::asio::io_context& context() { return context_; }
 
@@ -27,7 +38,8 @@ class Loop {
   void Post(absl::AnyInvocable<void()> function);
 
   // Runs what is left to do and ends the thread. Whoever uses the loop has closed its
-  // sockets and timers before; what does not end soon is dropped.
+  // sockets and timers before; what does not end soon is dropped. May be repeated, by
+  // one thread.
   void Stop();
 
  private:
@@ -58,5 +70,18 @@ class Loops {
   std::vector<std::shared_ptr<Loop>> loops_;
   std::atomic<size_t> next_ = 0;
 };
+
+// Makes what has loops as members. The system may have no thread or descriptor left,
+// which Asio and the standard library throw.
+template <typename T, typename... Arguments>
+absl::StatusOr<std::shared_ptr<T>> MakeWithLoops(Arguments&&... arguments) {
+  try {
+    return std::make_shared<T>(std::forward<Arguments>(arguments)...);
+  } catch (const std::exception& error) {
+    return absl::ResourceExhaustedError(
+        base::StrCat("cannot start threads that wait for sockets: ", error.what(),
+                     ": raise the limits of open files and threads"));
+  }
+}
 
 }  // namespace millrace::http

@@ -9,8 +9,11 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "millrace/base/check.h"
@@ -27,6 +30,9 @@ class RawSocket {
     CHECK_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)),
              0);
   }
+
+  // Takes over a connection.
+  static RawSocket Own(int socket) { return RawSocket(socket, 0); }
 
   RawSocket(RawSocket&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}
 
@@ -61,8 +67,59 @@ class RawSocket {
   // Reads all until the other side ends.
   std::string ReadAll() const { return ReadUntil(""); }
 
+  // Sends nothing more; what comes can still be read.
+  void EndWriting() const { shutdown(socket_, SHUT_WR); }
+
  private:
+  RawSocket(int socket, int /*owned*/) : socket_(socket) {}
+
   int socket_;
+};
+
+// A server that does what it is told with each connection, one after the other.
+class RawServer {
+ public:
+  using Script = std::function<void(const RawSocket&, int connection)>;
+
+  explicit RawServer(Script script) : script_(std::move(script)) {
+    listener_ = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof(address);
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    CHECK_EQ(bind(listener_, generic, length), 0);
+    CHECK_EQ(listen(listener_, 16), 0);
+    CHECK_EQ(getsockname(listener_, generic, &length), 0);
+    port_ = ntohs(address.sin_port);
+    thread_ = std::jthread([this] { Run(); });
+  }
+
+  RawServer(const RawServer&) = delete;
+  RawServer& operator=(const RawServer&) = delete;
+
+  ~RawServer() {
+    shutdown(listener_, SHUT_RDWR);  // Wakes accept.
+    thread_.join();
+    close(listener_);
+  }
+
+  int port() const { return port_; }
+
+ private:
+  void Run() {
+    for (int i = 0;; ++i) {
+      const int accepted = accept(listener_, nullptr, nullptr);
+      if (accepted < 0) return;
+      const RawSocket socket = RawSocket::Own(accepted);
+      script_(socket, i);
+    }
+  }
+
+  const Script script_;
+  int listener_ = -1;
+  int port_ = 0;
+  std::jthread thread_;
 };
 
 }  // namespace millrace::http

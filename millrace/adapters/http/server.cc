@@ -147,8 +147,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
                                                       Router router) {
   std::shared_ptr<Tls> tls;
   if (options.tls) tls = TRY(Tls::ForServer(*options.tls));
-  const auto listener =
-      std::make_shared<Listener>(options, std::move(router), std::move(tls));
+  const std::shared_ptr<Listener> listener =
+      TRY(MakeWithLoops<Listener>(options, std::move(router), std::move(tls)));
   std::unique_ptr<Server> server(new Server(listener));  // Stops what fails.
   TRY(listener->Listen());
   return server;
