@@ -8,8 +8,8 @@
 namespace millrace::api {
 
 struct Error {
-  std::string code;     // The name of a status code: "NOT_FOUND".
-  std::string message;  // One sentence: what is wrong, where, and what to do.
+  std::string code = {};     // The name of a status code: "NOT_FOUND".
+  std::string message = {};  // One sentence: what is wrong, where, and what to do.
 };
 BOOST_DESCRIBE_STRUCT(Error, (), (code, message))
 

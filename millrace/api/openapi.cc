@@ -78,7 +78,7 @@ void Page::Add(const Call& call) {
   }
   operation["responses"] = {
       {"200", Response("The reply.", call.reply)},
-      {"default", Response("What went wrong.", Reference("ErrorReply"))}};
+      {"default", Response("What went wrong.", Reference("Error"))}};
   const std::string method = absl::AsciiStrToLower(base::ToAbsl(call.method));
   const bool is_new =
       paths_[std::string(call.path)].emplace(method, std::move(operation)).second;

@@ -16,6 +16,7 @@
 #include <boost/json.hpp>
 #include <boost/mp11.hpp>
 
+#include "millrace/api/error.h"
 #include "millrace/api/json.h"
 #include "millrace/api/route.h"
 #include "millrace/base/bytes.h"
@@ -171,7 +172,7 @@ void AddCall(const Route<Request, Reply>& route, Page& page) {
 template <typename List>
 std::string OpenApiPage(const PageTitle& title, const List& routes) {
   openapi_internal::Page page;
-  openapi_internal::StructSchema<ErrorReply>(page);
+  openapi_internal::StructSchema<Error>(page);
   ForEachRoute(routes,
                [&](const auto& route) { openapi_internal::AddCall(route, page); });
   return page.Text(title);

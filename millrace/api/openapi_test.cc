@@ -150,7 +150,7 @@ TEST(OpenapiTest, EveryRouteAndEveryStructIsOnThePage) {
   for (const auto& schema : page.at("components").at("schemas").as_object()) {
     names.emplace_back(schema.key());
   }
-  EXPECT_THAT(names, testing::ElementsAre("ErrorReply", "JobRequest", "JoinReply",
+  EXPECT_THAT(names, testing::ElementsAre("Error", "JobRequest", "JoinReply",
                                           "JoinRequest", "Nothing", "Span", "Tree"));
 }
 

@@ -46,14 +46,6 @@ struct Nothing {};
 
 BOOST_DESCRIBE_STRUCT(Nothing, (), ())
 
-// The reply of any call that failed.
-struct ErrorReply {
-  std::string code = {};  // By name, such as NOT_FOUND.
-  std::string message = {};
-};
-
-BOOST_DESCRIBE_STRUCT(ErrorReply, (), (code, message))
-
 // Joins routes into a list.
 template <typename... R>
 constexpr std::tuple<R...> Routes(const R&... routes) {

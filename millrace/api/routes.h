@@ -18,6 +18,6 @@ inline constexpr auto kDispatcherRoutes = Routes(
         "A worker joins or tells what it runs, and hears what it is to run."},
     Route<PutObject, Nothing>{"POST", "/v1/objects",
                               "Keeps a pipeline or listing by its hash."},
-    Route<GetObject, Object>{"GET", "/v1/objects", "Gives what was kept."});
+    Route<GetObject, Object>{"POST", "/v1/objects/get", "Gives what was kept."});
 
 }  // namespace millrace::api

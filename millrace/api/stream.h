@@ -31,11 +31,13 @@ struct ReaderHello {
   int64_t consumer = 0;
   int64_t member = 0;
   int64_t generation = 0;
+  int64_t members = 1;  // Of this consumer.
 
   auto operator<=>(const ReaderHello&) const = default;
 };
 
-BOOST_DESCRIBE_STRUCT(ReaderHello, (), (job, incarnation, consumer, member, generation))
+BOOST_DESCRIBE_STRUCT(ReaderHello, (),
+                      (job, incarnation, consumer, member, generation, members))
 
 // Rows that a reader wants of a lane; it has room for them. Where the lane ends before,
 // its end is the answer.

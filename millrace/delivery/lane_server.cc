@@ -139,6 +139,11 @@ void LaneServer::OnMessage(ReaderId reader, const api::ReaderMessage& message) {
 void LaneServer::AddWant(ReaderId id, const api::Want& want) {
   const Reader& reader = readers_.at(id);
   const JobLane key = KeyOf(reader.hello, want.at);
+  const auto done = done_.find(key);
+  if (done != done_.end() && want.begin >= done->second) {
+    actions_.emplace_back(SendEnd{id, {want.at, done->second}});
+    return;
+  }
   Lane& lane = Add(key, want.batch, reader.members);
   lane.waiting.push_back({id, want});
   Serve(key);

@@ -36,6 +36,16 @@ bool CallsPython(const ir::Pipeline& node) {
 
 }  // namespace
 
+PassOptions PassOfJob(uint64_t seed, int64_t pass, lanes::Listing listing,
+                      std::vector<lanes::CutRecord> cuts) {
+  PassOptions options;
+  options.seed = seed;
+  options.epoch = static_cast<uint64_t>(pass);
+  options.listing = std::move(listing);
+  options.cuts = std::move(cuts);
+  return options;
+}
+
 JobFacts FactsOf(const PassPlan& plan, const ir::Pipeline& written) {
   JobFacts facts = {.join = JoinOf(plan),
                     .lane_bytes = LeastMemory(plan),

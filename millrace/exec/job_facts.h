@@ -11,6 +11,7 @@
 #include "millrace/exec/pass_plan.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/lanes/cutting.h"
+#include "millrace/lanes/listing.h"
 
 namespace millrace::exec {
 
@@ -38,6 +39,11 @@ struct JobFacts {
   std::string one_lane_reason = {};  // Empty where there may be many.
   bool calls_python = false;         // It holds functions of the user's in Python.
 };
+
+// How a pass of a job is planned, alike by all who run lanes of it or read them: from
+// the job's seed, what was listed for it, and how a state that it began from was cut.
+PassOptions PassOfJob(uint64_t seed, int64_t pass, lanes::Listing listing,
+                      std::vector<lanes::CutRecord> cuts);
 
 // `written`: the pipeline as the user wrote it.
 JobFacts FactsOf(const PassPlan& plan, const ir::Pipeline& written);

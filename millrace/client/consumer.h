@@ -1,0 +1,69 @@
+// A consumer of a job on a service: opens it, and is handed its batches, pass after
+// pass, whatever happens to workers and dispatcher meanwhile. Only wiring: what to ask
+// and what is ready is decided in delivery.
+//
+//   auto consumer = TRY(Consumer::Open(pipeline, {.dispatcher = {"host", 7171}}));
+//   while (std::optional<core::Block> batch = TRY(consumer->Next())) …   // One pass.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include "millrace/adapters/http/client.h"
+#include "millrace/adapters/http/exchange.h"
+#include "millrace/api/service.h"
+#include "millrace/core/block.h"
+#include "millrace/ir/pipeline.h"
+#include "millrace/lanes/state.h"
+#include "millrace/ops/library.h"
+
+namespace millrace::client {
+
+struct ConsumerOptions {
+  http::Address dispatcher = {};
+  http::ClientOptions client = {};
+  api::JobSettings settings = {};  // All but the pipeline.
+  api::RunName run = {};
+  int64_t consumer = 0;
+  int64_t member = 0;
+  std::optional<lanes::State> state = {};  // To go on from.
+  bool takeover = false;
+  absl::Duration open_within = absl::Minutes(10);
+  int64_t credit_bytes = 64LL << 20;      // That may wait here.
+  const ops::Library* library = nullptr;  // Null: the default one.
+};
+
+class Consumer {
+ public:
+  // Opens the job, waiting for all consumers of the run, and for a worker.
+  static absl::StatusOr<std::unique_ptr<Consumer>> Open(const ir::Pipeline& pipeline,
+                                                        const ConsumerOptions& options);
+
+  ~Consumer();
+  Consumer(const Consumer&) = delete;
+  Consumer& operator=(const Consumer&) = delete;
+
+  // Gives the next batch, waiting for it; nothing at the end of the pass, after which
+  // the next pass begins. DeadlineExceeded at the deadline: ask again. Any other error
+  // is given again by every later call.
+  absl::StatusOr<std::optional<core::Block>> Next(
+      absl::Time deadline = absl::InfiniteFuture());
+
+  // Ends it, also a Next that waits.
+  void Cancel();
+
+  // The state after what Next has given.
+  lanes::State state() const;
+
+ private:
+  class Process;
+  explicit Consumer(std::unique_ptr<Process> process);
+  std::unique_ptr<Process> process_;
+};
+
+}  // namespace millrace::client

@@ -1,0 +1,190 @@
+#include "millrace/worker/lane_engine.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include "millrace/api/service.h"
+#include "millrace/base/check.h"
+#include "millrace/base/hash.h"
+#include "millrace/base/ids.h"
+#include "millrace/base/status.h"
+#include "millrace/core/block.h"
+#include "millrace/delivery/lane_server.h"
+#include "millrace/exec/engine.h"
+#include "millrace/exec/lane_run.h"
+#include "millrace/worker/plans.h"
+
+namespace millrace::worker {
+namespace {
+
+constexpr size_t kToPlanMax = 1 << 16;
+
+using Task = std::function<void()>;
+
+}  // namespace
+
+LaneEngine::LaneEngine(exec::Engine& engine, std::unique_ptr<Plans> plans, Post post,
+                       LaneEvents events)
+    : engine_(engine),
+      post_(std::move(post)),
+      events_(std::move(events)),
+      plans_(std::move(plans)),
+      to_plan_(kToPlanMax),
+      planner_([this](const std::stop_token& stop) {
+        while (true) {
+          absl::StatusOr<Task> task = to_plan_.Pop(absl::InfiniteFuture(), stop);
+          if (!task.ok()) return;
+          (*task)();
+        }
+      }) {}
+
+LaneEngine::~LaneEngine() {
+  planner_.request_stop();
+  to_plan_.Cancel();
+  planner_.join();
+}
+
+// --- Planning ---
+
+void LaneEngine::SetJob(const api::WorkerJob& job) { jobs_[job.job] = job; }
+
+void LaneEngine::List(const api::WorkerJob& job) {
+  to_plan_.TryPush([this, job] {
+    const absl::StatusOr<api::JobFacts> facts = plans_->List(job);
+    api::ListedJob listed{.job = job.job};
+    if (facts.ok()) {
+      listed.facts = *facts;
+    } else {
+      listed.failed_code = absl::StatusCodeToString(facts.status().code());
+      listed.failed = std::string(facts.status().message());
+    }
+    post_([this, listed] { events_.on_listed(listed); });
+  });
+}
+
+void LaneEngine::AskForPlan(const delivery::JobLane& lane) {
+  Pass& pass = passes_[KeyOf(lane)];
+  if (std::exchange(pass.asked, true)) return;
+  const api::WorkerJob job = jobs_[lane.job];
+  to_plan_.TryPush([this, job, key = KeyOf(lane), number = lane.at.pass] {
+    const absl::StatusOr<SharedPlan> plan = plans_->Plan(job, number);
+    post_([this, key, plan] { OnPlanned(key, plan); });
+  });
+}
+
+void LaneEngine::OnPlanned(const PassKey& key, const absl::StatusOr<SharedPlan>& plan) {
+  std::vector<delivery::RunId> waiting;
+  for (const auto& [id, run] : runs_) {
+    if (KeyOf(run.start.lane) == key && run.lane == nullptr) waiting.push_back(id);
+  }
+  if (plan.ok()) {
+    passes_[key].plan = *plan;
+  } else {
+    passes_.erase(key);
+  }
+  for (const delivery::RunId id : waiting) {
+    if (plan.ok()) {
+      Open(id);
+    } else {
+      Fail(id, plan.status());
+    }
+  }
+}
+
+// --- Running ---
+
+void LaneEngine::Start(const delivery::StartRun& start) {
+  runs_[start.run] = {.start = start};
+  if (passes_[KeyOf(start.lane)].plan == nullptr) {
+    AskForPlan(start.lane);
+  } else {
+    Open(start.run);
+  }
+}
+
+void LaneEngine::Open(delivery::RunId id) {
+  Run& run = runs_.at(id);
+  const exec::LaneWork work{run.start.lane.at.lane, run.start.from};
+  exec::LaneOptions options;
+  options.ready = [this, id] { post_([this, id] { Poll(id); }); };
+  absl::StatusOr<std::unique_ptr<exec::LaneRun>> lane =
+      engine_.OpenLane(passes_[KeyOf(run.start.lane)].plan, work, std::move(options));
+  if (!lane.ok()) return Fail(id, lane.status());
+  run.lane = *std::move(lane);
+  Poll(id);
+}
+
+// What runs of it is waited for elsewhere.
+void LaneEngine::Stop(delivery::RunId id) {
+  const auto found = runs_.find(id);
+  if (found == runs_.end()) return;
+  if (found->second.lane != nullptr) {
+    found->second.lane->Cancel();
+    const std::shared_ptr<exec::LaneRun> dying = std::move(found->second.lane);
+    to_plan_.TryPush([dying] {});
+  }
+  runs_.erase(found);
+}
+
+void LaneEngine::Pull(delivery::RunId id) {
+  const auto found = runs_.find(id);
+  if (found == runs_.end()) return;
+  found->second.pulled = true;
+  Poll(id);
+}
+
+void LaneEngine::Poll(delivery::RunId id) {
+  const auto found = runs_.find(id);
+  if (found == runs_.end()) return;
+  Run& run = found->second;
+  if (!run.pulled || run.lane == nullptr) return;
+  absl::StatusOr<std::optional<exec::LaneBatch>> next = run.lane->TryNext();
+  if (!next.ok()) return Fail(id, next.status());
+  if (*next) return OnBatch(id, **std::move(next));
+  if (!run.lane->ended()) return;  // It is called when there is something.
+  const int64_t rows = run.lane->end().rows;
+  Stop(id);
+  events_.on_ended(id, rows);
+}
+
+void LaneEngine::OnBatch(delivery::RunId id, exec::LaneBatch batch) {
+  Run& run = runs_.at(id);
+  run.pulled = false;
+  delivery::Made made{batch.begin_row, batch.end_row, batch.tail};
+  made.bytes = batch.block.content_bytes();
+  made.digest_before = run.digest;
+  made.digest = base::ToHex(batch.digest.value());
+  made.token = base::MakeId<delivery::Token>(next_token_++);
+  run.digest = made.digest;
+  blocks_[made.token] = {std::move(batch.block), made.end - made.begin};
+  events_.on_made(id, made);
+}
+
+void LaneEngine::Fail(delivery::RunId id, const absl::Status& status) {
+  Stop(id);
+  events_.on_failed(id, status);
+}
+
+// --- Blocks ---
+
+absl::StatusOr<core::Block> LaneEngine::Rows(delivery::Token token, int64_t skip,
+                                             int64_t rows) const {
+  const auto& [block, all] = blocks_.at(token);
+  if (rows == all) return block;
+  if (block.rows() == all) return block.Slice(skip, rows);
+  return TRY(block.Unstack()).Slice(skip, rows).Stack(rows);
+}
+
+void LaneEngine::Drop(delivery::Token token) { CHECK_EQ(blocks_.erase(token), 1); }
+
+}  // namespace millrace::worker

@@ -1,0 +1,74 @@
+#include "millrace/worker/plans.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "millrace/api/listing.h"
+#include "millrace/api/service.h"
+#include "millrace/api/state.h"
+#include "millrace/base/sha256.h"
+#include "millrace/base/status.h"
+#include "millrace/exec/engine.h"
+#include "millrace/exec/job_facts.h"
+#include "millrace/exec/lane_run.h"
+#include "millrace/exec/pass_plan.h"
+#include "millrace/ir/pipeline.h"
+#include "millrace/ir/text.h"
+#include "millrace/lanes/cutting.h"
+#include "millrace/lanes/listing.h"
+#include "millrace/lanes/state.h"
+#include "millrace/rewrite/rewrite.h"
+
+namespace millrace::worker {
+
+absl::StatusOr<exec::PassOptions> Plans::OptionsOf(const api::WorkerJob& job,
+                                                   int64_t pass) {
+  lanes::Listing listing;
+  if (!job.manifest.empty()) {
+    listing = TRY(api::ListingFromJson(TRY(objects_.get(job.manifest))));
+  }
+  std::vector<lanes::CutRecord> cuts;
+  if (!job.state.empty()) cuts = TRY(api::StateFromJson(job.state)).cuts;
+  return exec::PassOfJob(static_cast<uint64_t>(job.seed), pass, std::move(listing),
+                         std::move(cuts));
+}
+
+absl::StatusOr<rewrite::Rewritten> Plans::PipelineOf(const std::string& hash) {
+  const auto found = pipelines_.find(hash);
+  if (found != pipelines_.end()) return found->second;
+  const std::string text = TRY(objects_.get(hash));
+  const ir::Pipeline pipeline = TRY(ir::Parse(text, {}, library_.catalog()));
+  rewrite::Rewritten rewritten = TRY(rewrite::Rewrite(pipeline, library_.catalog()));
+  return pipelines_.emplace(hash, std::move(rewritten)).first->second;
+}
+
+absl::StatusOr<api::JobFacts> Plans::List(const api::WorkerJob& job) {
+  const rewrite::Rewritten pipeline = TRY(PipelineOf(job.pipeline));
+  const std::shared_ptr<exec::LanePlan> plan =
+      TRY(engine_.PlanLanes(pipeline, library_, TRY(OptionsOf(job, 0))));
+  const exec::JobFacts found = plan->Facts();
+  const std::string listing = api::ListingToJson(plan->listing());
+  api::JobFacts facts;
+  facts.manifest = base::ToHex(base::Sha256Of(listing));
+  TRY(objects_.put(facts.manifest, listing));
+  facts.lanes = found.lanes.value_or(-1);
+  facts.counted = !found.lane_rows.empty() || found.lanes == 0;
+  facts.batch_rows = found.join ? found.join->batch_rows : 1;
+  facts.lane_bytes = found.lane_bytes;
+  facts.python = found.calls_python;
+  return facts;
+}
+
+absl::StatusOr<std::shared_ptr<exec::LanePlan>> Plans::Plan(const api::WorkerJob& job,
+                                                            int64_t pass) {
+  const rewrite::Rewritten pipeline = TRY(PipelineOf(job.pipeline));
+  return engine_.PlanLanes(pipeline, library_, TRY(OptionsOf(job, pass)));
+}
+
+}  // namespace millrace::worker

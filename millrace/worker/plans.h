@@ -1,0 +1,54 @@
+// The jobs of a dispatcher, as a worker runs them: their pipelines and listings are
+// fetched by hash, and a plan is made for each pass. Fetching and planning take time,
+// so a thread does them that has nothing else to do. One thread uses it at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "millrace/api/service.h"
+#include "millrace/exec/engine.h"
+#include "millrace/exec/lane_run.h"
+#include "millrace/exec/pass_plan.h"
+#include "millrace/ops/library.h"
+#include "millrace/rewrite/rewrite.h"
+
+namespace millrace::worker {
+
+// Gives, or keeps, what has a hash.
+struct Objects {
+  std::function<absl::StatusOr<std::string>(const std::string& hash)> get;
+  std::function<absl::Status(const std::string& hash, const std::string& text)> put;
+};
+
+class Plans {
+ public:
+  // Engine and library outlive the plans.
+  Plans(exec::Engine& engine, const ops::Library& library, Objects objects)
+      : engine_(engine), library_(library), objects_(std::move(objects)) {}
+
+  // Lists the sources of a job, and keeps what was found.
+  absl::StatusOr<api::JobFacts> List(const api::WorkerJob& job);
+
+  // Plans a pass of a job.
+  absl::StatusOr<std::shared_ptr<exec::LanePlan>> Plan(const api::WorkerJob& job,
+                                                       int64_t pass);
+
+ private:
+  absl::StatusOr<rewrite::Rewritten> PipelineOf(const std::string& hash);
+  absl::StatusOr<exec::PassOptions> OptionsOf(const api::WorkerJob& job, int64_t pass);
+
+  exec::Engine& engine_;
+  const ops::Library& library_;
+  Objects objects_;
+  std::map<std::string, rewrite::Rewritten> pipelines_;  // By hash.
+};
+
+}  // namespace millrace::worker
