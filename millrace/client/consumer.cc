@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <utility>
@@ -58,6 +59,13 @@ delivery::Remainder RemainderOf(const std::string& word) {
   return word == "keep" ? delivery::Remainder::kKeep : delivery::Remainder::kDrop;
 }
 
+// A name that no other process has: the run of who reads alone, without a launcher.
+const std::string& ProcessName() {
+  static const std::string* const name = new std::string(
+      base::StrCat("process-", std::random_device{}(), "-", std::random_device{}()));
+  return *name;
+}
+
 absl::StatusOr<http::Address> AddressOf(const std::string& text) {
   const size_t colon = text.rfind(':');
   int port = 0;
@@ -77,7 +85,11 @@ class Consumer::Process {
         engine_({.threads = 1, .meters = false}),
         pipeline_(std::move(pipeline)) {}
 
-  ~Process() { client_.reset(); }  // Nobody calls back after that.
+  // Who calls back meanwhile changes nothing any more, and nobody does after it.
+  ~Process() {
+    Cancel();
+    client_.reset();
+  }
 
   absl::Status Open();
   absl::StatusOr<std::optional<core::Block>> Next(absl::Time deadline);
@@ -180,15 +192,18 @@ absl::Status Consumer::Process::Open() {
 
 absl::Status Consumer::Process::OpenJob(const std::string& pipeline) {
   api::OpenJob open{.settings = options_.settings, .run = options_.run};
+  const bool alone = options_.settings.consumers * options_.settings.members == 1;
+  if (alone && open.run.id.empty()) open.run.id = ProcessName();
   open.settings.pipeline = pipeline;
   open.consumer = options_.consumer;
   open.member = options_.member;
   open.opening = absl::ToUnixMillis(base::RealClock().Now());
   open.takeover = options_.takeover;
-  open.wait_ms = kOpenPollMs;
   if (options_.state) open.state = api::StateToJson(*options_.state);
   const absl::Time deadline = base::RealClock().Now() + options_.open_within;
   while (true) {
+    const absl::Duration left = deadline - base::RealClock().Now();
+    open.wait_ms = std::clamp<int64_t>(absl::ToInt64Milliseconds(left), 0, kOpenPollMs);
     job_ = TRY(Ask<api::OpenedJob>("/v1/jobs/open", open));
     if (job_.ready) return absl::OkStatus();
     if (base::RealClock().Now() < deadline) continue;
@@ -402,6 +417,7 @@ std::shared_ptr<transport::Channel> Consumer::Process::Connect(
 void Consumer::Process::OnWorker(delivery::WorkerId worker,
                                  transport::Received received) {
   const base::MutexLock lock(&mutex_);
+  if (!failed_.ok()) return;
   const absl::Status taken = Take(worker, std::move(received));
   if (!taken.ok()) Fail(taken);
 }

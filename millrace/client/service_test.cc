@@ -246,6 +246,7 @@ TEST(ServiceTest, ALaterOpeningTakesOver) {
   auto first = Consumer::Open(Doubled(3000, 4), Options(service)).value();
   Read(*first, 3);
   ConsumerOptions options = Options(service);
+  options.run.id = "another program";
   EXPECT_THAT(Consumer::Open(Doubled(3000, 4), options),
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("takeover=True")));
   options.takeover = true;

@@ -70,8 +70,8 @@ absl::Status Dispatcher::Restore(std::string_view snapshot,
     for (const auto& [at, rows] : job.ends)
       soft.known[at] = {{rows, true}, NewVersion()};
   }
-  quiet_until_ = now + 2 * options_.heartbeat;
-  restored_ = true;
+  restored_ = !state_.jobs().empty();
+  if (restored_) quiet_until_ = now + 2 * options_.heartbeat;
   return absl::OkStatus();
 }
 

@@ -307,6 +307,7 @@ absl::Status FixedReader::OnBatch(const api::BatchHead& head, Token token) {
   held_bytes_ += head.bytes;
   seen_bytes_ += head.bytes;
   ++seen_batches_;
+  if (head.last && !options_.counted) return OnEnd({head.at, head.end});
   if (!options_.counted) TRY(known_.Learn(head.at.lane, {.rows = head.end}));
   Advance();
   return absl::OkStatus();

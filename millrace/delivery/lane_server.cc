@@ -23,6 +23,9 @@ JobLane KeyOf(const api::ReaderHello& hello, const api::LaneAddress& at) {
   return {hello.job, hello.incarnation, at};
 }
 
+// Ends of lanes that are remembered when all else of them is forgotten.
+constexpr int64_t kEndedMax = 4096;
+
 constexpr char kTakenOver[] = "a later opening of this consumer has taken over";
 
 bool IsSameMember(const api::ReaderHello& a, const api::ReaderHello& b) {
@@ -139,9 +142,10 @@ void LaneServer::OnMessage(ReaderId reader, const api::ReaderMessage& message) {
 void LaneServer::AddWant(ReaderId id, const api::Want& want) {
   const Reader& reader = readers_.at(id);
   const JobLane key = KeyOf(reader.hello, want.at);
-  const auto done = done_.find(key);
-  if (done != done_.end() && want.begin >= done->second) {
-    actions_.emplace_back(SendEnd{id, {want.at, done->second}});
+  // A reader that asked before it knew where the lane ends need not have it run again.
+  const auto ended = ended_.find(key);
+  if (ended != ended_.end() && want.begin >= ended->second) {
+    actions_.emplace_back(SendEnd{id, {want.at, ended->second}});
     return;
   }
   Lane& lane = Add(key, want.batch, reader.members);
@@ -230,6 +234,7 @@ void LaneServer::Serve(const JobLane& key) {
     news.rows = *lane.rows;
     news.ended = news.released = true;
     done_[key] = *lane.rows;
+    Remember(key, *lane.rows);
     lanes_.erase(key);
     return;
   }
@@ -240,6 +245,14 @@ void LaneServer::Serve(const JobLane& key) {
   }
   PullMore(lane);
   StartWaiting();
+}
+
+void LaneServer::Remember(const JobLane& key, int64_t rows) {
+  if (!ended_.emplace(key, rows).second) return;
+  ended_order_.push_back(key);
+  if (std::ssize(ended_order_) <= kEndedMax) return;
+  ended_.erase(ended_order_.front());
+  ended_order_.pop_front();
 }
 
 // Sends what there is of it; tells whether that was all.
@@ -267,12 +280,12 @@ void LaneServer::SendRows(Block& block, Waiting& waiting, const JobLane& key) {
   const int64_t rows = end - want.begin;
   const int64_t bytes =
       whole ? made.bytes : made.bytes * rows / (made.end - made.begin);
-  actions_.emplace_back(
-      SendBatch{waiting.reader,
-                {key.at, want.begin, end, made.tail, bytes,
-                 whole ? made.digest_before : "", end == made.end ? made.digest : ""},
-                made.token,
-                want.begin - made.begin});
+  actions_.emplace_back(SendBatch{
+      waiting.reader,
+      {key.at, want.begin, end, made.tail, made.tail && end == made.end, bytes,
+       whole ? made.digest_before : "", end == made.end ? made.digest : ""},
+      made.token,
+      want.begin - made.begin});
   const Sent sent{waiting.reader, want.begin, end};
   if (std::ranges::find(block.sent, sent) == block.sent.end()) {
     block.sent.push_back(sent);

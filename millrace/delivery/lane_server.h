@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -222,10 +223,13 @@ class LaneServer {
   void PullMore(Lane& lane);
   void LetGoForStarved(Lane& lane);
   void LetGoBefore(Lane& lane, int64_t row);
+  void Remember(const JobLane& key, int64_t rows);
 
   LaneServerOptions options_;
   std::map<JobLane, Lane> lanes_;
-  std::map<JobLane, int64_t> done_;  // Lanes that all have had, and their rows.
+  std::map<JobLane, int64_t> done_;   // Lanes that all have had, and their rows.
+  std::map<JobLane, int64_t> ended_;  // Rows of the last lanes that all have had.
+  std::deque<JobLane> ended_order_;   // The oldest first.
   std::map<ReaderId, Reader> readers_;
   std::map<RunId, JobLane> runs_;
   std::map<int64_t, int64_t> incarnations_;  // The latest of each job.
