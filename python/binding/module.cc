@@ -8,6 +8,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,6 +24,7 @@
 #include "millrace/adapters/python/pipeline.h"
 #include "millrace/adapters/python/plain.h"
 #include "millrace/adapters/python/runner.h"
+#include "millrace/adapters/python/shared_arenas.h"
 #include "millrace/cli/command.h"
 
 namespace millrace::binding {
@@ -422,6 +424,29 @@ void AddRunners(nb::module_& module) {
       });
 }
 
+// Lives as long as the objects in it: until the process ends.
+python::SharedArenas& Arenas() {
+  static auto& arenas = *new python::SharedArenas();
+  return arenas;
+}
+
+// As Python's arena allocator calls them.
+void* AllocateArena(void*, size_t bytes) { return Arenas().Allocate(bytes); }
+
+void FreeArena(void*, void* arena, size_t bytes) { Arenas().Free(arena, bytes); }
+
+void AddArenas(nb::module_& module) {
+  module.def("arena_functions", [] {
+    return nb::make_tuple(reinterpret_cast<uintptr_t>(&AllocateArena),
+                          reinterpret_cast<uintptr_t>(&FreeArena));
+  });
+  module.def("share_arenas", [] { return Arenas().Share(); });
+  module.def("give_back_copies", [] {
+    const python::GivenBack given = Arenas().GiveBack();
+    return nb::make_tuple(given.copied_bytes, given.bytes);
+  });
+}
+
 }  // namespace
 
 NB_MODULE(_core, module) {
@@ -442,6 +467,7 @@ NB_MODULE(_core, module) {
   AddTracer(module);
   AddEngines(module);
   AddRunners(module);
+  AddArenas(module);
   module.def(
       "distribute",
       [](const python::Pipeline& pipeline, int64_t consumers, int64_t consumer,

@@ -301,3 +301,19 @@ class Iterator:
         """How many blocks next has given."""
     @property
     def lanes(self) -> int: ...
+
+def arena_functions() -> tuple[int, int]:
+    """The addresses of functions to allocate and free arenas, as Python calls them.
+
+    Arenas lie in a file until share_arenas is called.
+    """
+
+def share_arenas() -> int:
+    """Makes what is written to arenas each process's own; gives their bytes."""
+
+def give_back_copies() -> tuple[int, int]:
+    """Drops this process's copies of pages of arenas that nobody has changed.
+
+    Gives the bytes that were copied, and those given back. Nothing where the process
+    has other threads.
+    """

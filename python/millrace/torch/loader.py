@@ -30,7 +30,7 @@ from millrace.torch.passes import (
     SerialStreamPass,
     make_pinner,
 )
-from millrace.torch.plan import Order, Progress, Seeds, generators
+from millrace.torch.plan import Order, Progress, Seeds, Shuffle, generators
 from millrace.torch.seeding import draw_seed, mix
 from millrace.torch.state import LoaderState
 from millrace.torch.worker_main import Job
@@ -263,7 +263,7 @@ class DataLoader:
         if not shuffle:
             return SequentialSampler(self.dataset)
         own = self.generator if self.generator is not None else torch.Generator()
-        return RandomSampler(self.dataset, generator=own)
+        return Shuffle(self.dataset, generator=own)
 
     @property
     def _index_sampler(self) -> Iterable[Any]:

@@ -18,6 +18,7 @@ from millrace.torch.seeding import BATCH, ORDER, Seeded, mix
 # `state_dict(batches=n)` reaches back this many batches.
 _HISTORY = 16
 _CHAIN_MAX = 8
+_KEYS_AT_ONCE = 4096
 _END = object()
 # Opening a stream is numbered apart from its batches.
 _OPENING = 1 << 63
@@ -84,6 +85,22 @@ def stateful_sampler(sampler: Any) -> Any:
         if hasattr(each, "state_dict") and hasattr(each, "load_state_dict"):
             return each
     return None
+
+
+class Shuffle(RandomSampler):
+    """RandomSampler, without all keys at once as Python's numbers: 8 bytes, not 40."""
+
+    def __iter__(self) -> Iterator[int]:
+        rows = len(self.data_source)
+        for _ in range(self.num_samples // rows):
+            yield from _one_by_one(torch.randperm(rows, generator=self.generator))
+        last = torch.randperm(rows, generator=self.generator)
+        yield from _one_by_one(last[: self.num_samples % rows])
+
+
+def _one_by_one(keys: torch.Tensor) -> Iterator[int]:
+    for some in keys.split(_KEYS_AT_ONCE):
+        yield from some.tolist()
 
 
 class Order:
@@ -178,7 +195,7 @@ class Order:
 def _draws_from_generator_only(sampler: Any) -> bool:
     """Whether a sampler is known not to touch the global random states."""
     kind = type(sampler)
-    if kind is RandomSampler:
+    if kind in (RandomSampler, Shuffle):
         return sampler.generator is not None
     known = (BatchSampler, SequentialSampler, DistributedSampler, range, list, tuple)
     return kind in known

@@ -19,6 +19,8 @@ from typing import Any
 
 import torch
 
+from millrace import _core
+from millrace.torch.copies import keep_objects_in_file
 from millrace.torch.messages import (
     Close,
     StartWorker,
@@ -27,7 +29,7 @@ from millrace.torch.messages import (
     receive,
     send,
 )
-from millrace.torch.worker_main import Job, die_with_parent, leave, run_worker
+from millrace.torch.worker_main import Job, Start, die_with_parent, leave, run_worker
 
 # How long workers may take to leave by themselves after the last batch.
 _GRACE_SECONDS = 2.0
@@ -44,20 +46,28 @@ def run_template(control: socket.socket, job: Any, dies_with_parent: bool) -> No
     if dies_with_parent:
         die_with_parent()
     try:
-        loaded = job if isinstance(job, Job) else _load(job.detach())
+        template = _Template(control, *_prepare(job))
     except Exception as error:
         trace = "".join(traceback.format_exception(error))
         message = f"{type(error).__qualname__}: {error}"
         send(control, TemplateFailure(pickle.dumps(RuntimeError(message)), trace))
         return
+    template.serve()
+
+
+def _prepare(job: Any) -> tuple[Job, int]:
+    """The job, and how many bytes of its objects are shared even if they are read."""
+    inherited = isinstance(job, Job)
+    loaded = job if inherited else _load(job.detach())
     torch.set_num_threads(1)
     gc.freeze()  # A collection in a worker must not write to what it shares.
-    _Template(control, loaded).serve()
+    return loaded, 0 if inherited else _core.share_arenas()
 
 
 def _load(descriptor: int) -> Job:
     with mmap.mmap(descriptor, 0) as pickled:
         os.close(descriptor)
+        keep_objects_in_file()
         gc.disable()  # Millions of new objects are no reason to look for garbage.
         try:
             job = pickle.loads(pickled)
@@ -70,9 +80,10 @@ def _load(descriptor: int) -> Job:
 class _Template:
     """Forks, reaps and, at the end, removes the workers."""
 
-    def __init__(self, control: socket.socket, job: Job) -> None:
+    def __init__(self, control: socket.socket, job: Job, shared_bytes: int) -> None:
         self._control = control
         self._job = job
+        self._shared_bytes = shared_bytes
         self._poll = select.poll()
         self._poll.register(control, select.POLLIN)
         self._children: dict[int, tuple[int, int]] = {}  # By pidfd: number and pid.
@@ -120,8 +131,9 @@ class _Template:
             self._control.close()
             for pidfd in self._children:
                 os.close(pidfd)
+            start = Start(self._job, message.number, self._shared_bytes)
             with socket.socket(fileno=descriptor) as connection:
-                run_worker(connection, self._job, message.number)
+                run_worker(connection, start)
             code = 0
         except SystemExit as request:
             code = request.code if isinstance(request.code, int) else 1

@@ -4,14 +4,12 @@ import contextlib
 import ctypes
 import os
 import pickle
-import resource
 import signal
 import socket
 import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,6 +17,7 @@ from torch.utils.data._utils import collate as torch_collate
 from torch.utils.data._utils import worker as torch_worker
 
 from millrace.torch.channel import OWN_SEGMENT_BYTES, Writer
+from millrace.torch.copies import CopiedMemory, CopyLimit
 from millrace.torch.fetch import Recipe, Stream, fetch
 from millrace.torch.gather import join_parts, read_part
 from millrace.torch.messages import (
@@ -38,9 +37,6 @@ from millrace.torch.seeding import mix, seed_libraries
 
 _PR_SET_PDEATHSIG = 1
 
-# A worker says when it has copied this much of the memory it shares.
-_COPIED_BYTES = 16 << 20
-
 
 @dataclass(frozen=True)
 class Job:
@@ -53,14 +49,23 @@ class Job:
     watches_copies: bool  # Workers say when they copy much of what they share.
 
 
+@dataclass(frozen=True)
+class Start:
+    """What one worker is started with."""
+
+    job: Job
+    number: int
+    shared_bytes: int  # Of objects of which it can give back its copies.
+
+
 def die_with_parent() -> None:
     """Asks the kernel to kill this process when the thread that started it ends."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
-def run_worker(connection: socket.socket, job: Job, number: int) -> None:
+def run_worker(connection: socket.socket, start: Start) -> None:
     """Serves the trainer's requests; returns when it has hung up."""
-    worker = _Worker(connection, job, number)
+    worker = _Worker(connection, start)
     try:
         if worker.prepare():
             worker.serve()
@@ -68,39 +73,19 @@ def run_worker(connection: socket.socket, job: Job, number: int) -> None:
         return  # The trainer has gone, or no longer wants what was being made.
 
 
-class CopiedMemory:
-    """Notices when this worker copies the memory that it shares with the others."""
-
-    def __init__(self) -> None:
-        self._resident, self._private = _memory()
-        self._faults_next = _faults() + _COPIED_BYTES // resource.getpagesize()
-
-    def is_large(self) -> bool:
-        """Whether much was copied. Growth by new objects does not count.
-
-        Copying a page is a page fault, and those are cheap to count.
-        """
-        faults = _faults()
-        if faults < self._faults_next:
-            return False
-        resident, private = _memory()
-        grown = max(0, resident - self._resident)
-        if private - self._private - grown >= _COPIED_BYTES:
-            return True
-        self._faults_next += faults  # The faults had other causes: look less often.
-        return False
-
-
 class _Worker:
     """The state between two requests."""
 
-    def __init__(self, connection: socket.socket, job: Job, number: int) -> None:
+    def __init__(self, connection: socket.socket, start: Start) -> None:
+        job = start.job
         self._connection = connection
         self._job = job
-        self._number = number
+        self._number = start.number
+        self._shared_bytes = start.shared_bytes
         self._recipe = job.recipe
         self._writer = Writer()
         self._stream: Stream | None = None
+        self._copy_limit: CopyLimit | None = None
 
     def prepare(self) -> bool:
         """Does what torch's workers do before the first batch; False if it failed."""
@@ -123,6 +108,8 @@ class _Worker:
             send(self._connection, _failure(-1, -1, error))
             return False
         self._copied = CopiedMemory() if self._job.watches_copies else None
+        if self._shared_bytes:
+            self._copy_limit = CopyLimit(self._shared_bytes, self._job.workers)
         send(self._connection, Hello())
         return True
 
@@ -137,6 +124,8 @@ class _Worker:
                 self._open(request)
             else:
                 self._answer(request)
+            if self._copy_limit is not None:
+                self._copy_limit.check()
 
     def _open(self, request: OpenStream) -> None:
         """Starts a pass of an iterable dataset; an error waits for the first batch."""
@@ -231,22 +220,6 @@ def _failure(generation: int, number: int, error: Exception) -> Failure:
         name = type(error).__qualname__
         pickled = pickle.dumps(RuntimeError(f"{name}: {error}"))
     return Failure(generation, number, pickled, trace)
-
-
-def _faults() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-
-
-def _memory() -> tuple[int, int]:
-    """Resident bytes, and those of them that no other process shares."""
-    resident = private = 0
-    for line in Path("/proc/self/smaps_rollup").read_text().splitlines()[1:]:
-        name, value = line.split()[:2]
-        if name == "Rss:":
-            resident = int(value) << 10
-        elif name in ("Private_Dirty:", "Private_Clean:"):
-            private += int(value) << 10
-    return resident, private
 
 
 def leave(code: int) -> None:
