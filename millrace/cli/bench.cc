@@ -67,6 +67,11 @@ std::string OwnFolder() {
 }
 
 absl::Status Bench(Options options) {
+  if (options.suite == "python") {
+    return absl::FailedPreconditionError(
+        "bench python measures the Python package, and belongs to the command that the "
+        "package installs: `millrace bench python`, options behind it");
+  }
   TRY(CheckNames(options));
   const bool is_own = options.bench.folder.empty();
   if (is_own) options.bench.folder = OwnFolder();
@@ -98,9 +103,11 @@ Verb BenchVerb() {
             const auto options = std::make_shared<Options>();
             command
                 .add_option("SUITE", options->suite,
-                            "Which benchmarks: engine, or breadth (formats, "
-                            "kernels and operators beside other systems)")
-                ->check(CLI::IsMember({"engine", "breadth"}));
+                            "Which benchmarks: engine, breadth (formats, kernels "
+                            "and operators beside other systems), or python (the "
+                            "Python package beside torch; `bench python --help` "
+                            "has its options)")
+                ->check(CLI::IsMember({"engine", "breadth", "python"}));
             command.add_option("--only", options->only,
                                "A workload to run; may be repeated");
             command

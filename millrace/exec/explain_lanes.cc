@@ -1,6 +1,7 @@
 #include "millrace/exec/explain_lanes.h"
 
 #include <cstdint>
+#include <ostream>
 #include <sstream>
 #include <string>
 
@@ -8,6 +9,7 @@
 
 #include "millrace/base/sha256.h"
 #include "millrace/base/text.h"
+#include "millrace/exec/known_rows.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
@@ -44,6 +46,18 @@ std::string ExplainLanes(const PassPlan& plan) {
          "index it with `millrace data index`";
 }
 
+namespace {
+
+// The number where it is known, as `len` in Python gives it; else why it is not.
+void ExplainRows(const ir::Pipeline& pipeline, const ops::Library& library,
+                 std::ostream& out) {
+  const absl::StatusOr<KnownRows> known = RowsOf(pipeline, library);
+  out << (known.ok() ? known->rows : pipeline.cardinality());
+  if (known.ok() && !known->why_unknown.empty()) out << ": " << known->why_unknown;
+}
+
+}  // namespace
+
 std::string ExplainPass(const rewrite::Rewritten& pipeline,
                         const ops::Library& library) {
   // Files may be missing where the pipeline is looked at: that is no reason to say
@@ -54,8 +68,9 @@ std::string ExplainPass(const rewrite::Rewritten& pipeline,
                 : base::StrCat("not known here: ", plan.status().message());
   const ir::Pipeline& written = pipeline.before;
   std::ostringstream text;
-  text << rewrite::Explain(pipeline) << "spec\n  " << written.spec() << "\nrows\n  "
-       << written.cardinality() << "\nlanes\n  " << lanes << "\nfingerprint\n  "
+  text << rewrite::Explain(pipeline) << "spec\n  " << written.spec() << "\nrows\n  ";
+  ExplainRows(written, library, text);
+  text << "\nlanes\n  " << lanes << "\nfingerprint\n  "
        << base::ToHex(written.fingerprint()) << "\n";
   return text.str();
 }

@@ -105,5 +105,20 @@ TEST(ExplainLanesTest, TheReasonIsOfThePipelineAsWritten) {
   EXPECT_THAT(Explained(rewritten), StartsWith("1 lane: take (%2) goes by"));
 }
 
+TEST(ExplainLanesTest, RowsAreToldAsFarAsFilesTellThem) {
+  const auto explained = [](std::string_view text) {
+    return ExplainPass(AsWritten(text), ops::DefaultLibrary());
+  };
+  const std::string fixed =
+      base::StrCat("%0 = read_fixed(paths=[\"", TextFile(), "\"], record_bytes=10) ");
+  EXPECT_THAT(explained(fixed), HasSubstr("\nrows\n  889\nlanes"));
+  EXPECT_THAT(explained(fixed + "%1 = batch(%0, size=100)"), HasSubstr("rows\n  9\n"));
+  EXPECT_THAT(explained(fixed + "%1 = repeat(%0)"), HasSubstr("rows\n  infinite\n"));
+  EXPECT_THAT(explained(base::StrCat("%0 = read_text(paths=[\"", TextFile(), "\"])")),
+              HasSubstr("rows\n  unknown: read_text (%0): 1 of 1 file has no index"));
+  EXPECT_THAT(explained("%0 = read_text(paths=[\"no/such/file\"])"),
+              HasSubstr("rows\n  unknown\nlanes\n  not known here"));
+}
+
 }  // namespace
 }  // namespace millrace::exec

@@ -91,15 +91,21 @@ class Dataset(Replays, Building):
         Files tell where they have an index or a footer, or rows of one size; they are
         looked at the first time, and no data is read.
         """
-        if self._rows is None:
-            self._rows, why = self._pipeline.count()
-            if self._rows is None:
-                raise TypeError(
-                    f"how many rows there are is not known before they are read: {why}"
-                )
-        if self._rows < 0:
+        rows, why = self._count()
+        if rows is None:
+            raise TypeError(
+                f"how many rows there are is not known before they are read: {why}"
+            )
+        if rows < 0:
             raise TypeError("the dataset never ends: it has no length")
-        return self._rows
+        return rows
+
+    def _count(self) -> tuple[int | None, str]:
+        """Give how many rows there are, -1 for no end, or None and the reason."""
+        if self._rows is not None:
+            return self._rows, ""
+        self._rows, why = self._pipeline.count()
+        return self._rows, why
 
     def explain(self) -> str:
         """Say what it is and how it will run: rewrites, lanes, and the reasons.

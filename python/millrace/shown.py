@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 from typing import TYPE_CHECKING
 
 from millrace.engine import budget
+from millrace.errors import Error
 
 if TYPE_CHECKING:
     from millrace.dataset import Dataset
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
 
 def _length(dataset: Dataset) -> str:
     rows = dataset._pipeline.rows
+    if rows is None:
+        with contextlib.suppress(Error):  # Files may be missing where it is shown.
+            rows, _ = dataset._count()
     what = "batches" if dataset._pipeline.batches else "rows"
     if rows is None:
         return f"{what} not counted before they are read"

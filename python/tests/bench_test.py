@@ -68,6 +68,16 @@ def test_the_command_measures_what_is_here() -> None:
     assert done.returncode == int(any(not line["reached"] for line in found))
 
 
+def test_help_lists_it() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "millrace.command", "bench", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "python (the Python package" in " ".join(done.stdout.split())
+
+
 def test_a_workload_that_is_not_known_is_refused() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "millrace.command", "bench", "python", "--only", "x"],

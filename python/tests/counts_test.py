@@ -66,6 +66,19 @@ def test_what_is_not_known_names_who_does_not_tell(shards: list[Path]) -> None:
         len(mr.read_text(shards[0].parent / "none.tar"))
 
 
+def test_what_is_known_is_shown(shards: list[Path]) -> None:
+    ds = mr.read(shards)
+    assert "43 rows" in repr(ds)
+    assert "6 batches" in repr(ds.batch(8))
+    assert "6 batches" in ds.batch(8)._repr_html_()
+    assert "rows\n  43\n" in ds.explain()
+    some = ds.filter(lambda row: row["cls"] > 3)
+    assert "rows not counted before they are read" in repr(some)
+    assert "unknown: how many rows filter (%1) gives" in some.explain()
+    none = mr.read_text(shards[0].parent / "none.txt")
+    assert "rows not counted before they are read" in repr(none)
+
+
 def test_it_is_known_once_the_index_is_made(tmp_path: Path) -> None:
     bare = write_tar(tmp_path / "rows.tar", 0, 9)
     ds = mr.read(bare).batch(4)
