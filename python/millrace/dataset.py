@@ -228,6 +228,8 @@ class Dataset(Replays, Building):
         members: int = 1,
         global_batch: bool = False,
         seed: int | None = None,
+        run: str | None = None,
+        resume: bool = False,
         isolate: bool = False,
     ) -> DistributedLoader:
         """Give this rank's batches of the same stream that all ranks read.
@@ -246,7 +248,11 @@ class Dataset(Replays, Building):
             members: Ranks of one tensor- or pipeline-parallel group; all of these get
                 the same batches.
             global_batch: `.batch(n)` is the batch of all consumers together.
-            seed: Of all that is random; by default from the launcher's id of the run.
+            seed: Of all that is random; by default from the id of the run.
+            run: The id of the run, the same for all ranks; by default the launcher's
+                (TORCHELASTIC_RUN_ID, SLURM_JOB_ID, MILLRACE_RUN).
+            resume: Only a service remembers where a run was; here a state does, which
+                `load_state_dict` takes.
             isolate: Run the engine in a child process; see `millrace.loader`.
 
         Example:
@@ -260,6 +266,12 @@ class Dataset(Replays, Building):
 
         if service is not None:
             raise PipelineError("only distribute(None) is known: in this process")
+        if resume:
+            raise PipelineError(
+                "distribute(None, resume=True): without a service nobody remembers "
+                "where the run was; save the loader's state_dict(), and give it to "
+                "load_state_dict() in the next run"
+            )
         return distribute(
             self,
             consumer=consumer,
@@ -268,6 +280,7 @@ class Dataset(Replays, Building):
             members=members,
             global_batch=global_batch,
             seed=seed,
+            run=run,
             isolate=isolate,
         )
 

@@ -50,17 +50,18 @@ def ranks() -> tuple[int, int]:
     return 0, 1
 
 
-def _shared_seed(consumers: int) -> int:
-    """Give a seed that all ranks agree on: the launcher's run has an id."""
-    for name in _RUN_IDS:
-        value = os.environ.get(name, "none")
-        if value not in ("none", ""):
+def _shared_seed(consumers: int, run: str | None) -> int:
+    """Give a seed that all ranks agree on: the run has an id, given or launcher's."""
+    if run == "":
+        raise PipelineError('run="" is no id of a run: give the same text on all ranks')
+    for value in (run, *map(os.environ.get, _RUN_IDS)):
+        if value not in (None, "none", ""):
             return zlib.crc32(value.encode())
     if consumers == 1:
         return int.from_bytes(os.urandom(7), "big")
     raise PipelineError(
         f"{consumers} consumers must draw the same random numbers, and the launcher "
-        "has given no id of the run: set seed="
+        "has given no id of the run: set seed=, or run="
     )
 
 
@@ -75,15 +76,11 @@ class DistributedLoader(Loader):
         consumers: int,
         remainder: str | None,
         batch: int,
-        seed: int | None,
+        seed: int,
         isolate: bool = False,
     ) -> None:
         """Make a loader; nothing runs before `iter`."""
-        super().__init__(
-            dataset,
-            seed=_shared_seed(consumers) if seed is None else seed,
-            isolate=isolate,
-        )
+        super().__init__(dataset, seed=seed, isolate=isolate)
         if not 0 <= consumer < consumers:
             raise PipelineError(f"there is no consumer {consumer} of {consumers}")
         self.consumer = consumer
@@ -288,6 +285,7 @@ def distribute(
     members: int = 1,
     global_batch: bool = False,
     seed: int | None = None,
+    run: str | None = None,
     isolate: bool = False,
 ) -> DistributedLoader:
     """Make the loader of this rank; `Dataset.distribute` has the words."""
@@ -313,6 +311,6 @@ def distribute(
         consumers=consumers,
         remainder=remainder,
         batch=batch,
-        seed=seed,
+        seed=_shared_seed(consumers, run) if seed is None else seed,
         isolate=isolate,
     )

@@ -171,7 +171,30 @@ def test_only_own_rows_are_mapped() -> None:
     assert "run by every consumer" in seen.explain()
 
 
+def test_an_unset_seed_comes_from_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    shuffled = mr.range(100).shuffle(50).batch(10)
+
+    def of(consumer: int, **more: Any) -> list[list[int]]:
+        dealt = shuffled.distribute(
+            consumer=consumer, consumers=2, remainder="keep", **more
+        )
+        return [batch["value"].tolist() for batch in dealt]
+
+    first = of(0, run="a") + of(1, run="a")
+    assert sorted(itertools.chain(*first)) == list(range(100))
+    assert first == of(0, run="a") + of(1, run="a")
+    assert first != of(0, run="b") + of(1, run="b")
+    assert of(0, run="a", seed=3) == of(0, seed=3)
+    monkeypatch.setenv("MILLRACE_RUN", "a")
+    assert of(0) + of(1) == first
+    assert of(0, run="b") != of(0)
+
+
 def test_what_is_missing_is_said() -> None:
+    with pytest.raises(PipelineError, match="nobody remembers where the run was"):
+        stream().distribute(resume=True)
+    with pytest.raises(PipelineError, match='run="" is no id'):
+        stream().distribute(run="")
     with pytest.raises(PipelineError, match="must say how they end"):
         stream().distribute(consumer=0, consumers=2, seed=1)
     with pytest.raises(PipelineError, match="set seed="):
