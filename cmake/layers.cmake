@@ -15,7 +15,9 @@ find_library(MILLRACE_ZSTD NAMES libzstd.a REQUIRED)
 find_library(MILLRACE_SSL NAMES libssl.a REQUIRED)
 find_library(MILLRACE_CRYPTO NAMES libcrypto.a REQUIRED)
 
-millrace_layer(base                        LINKS spdlog::spdlog md ${CMAKE_DL_LIBS}
+# spdlog as headers: its library needs a newer libstdc++ than our wheels may ask for.
+millrace_layer(base
+    LINKS spdlog::spdlog_header_only md ${CMAKE_DL_LIBS}
     THREADS bounded_queue clock log metrics mutex thread_cells)
 millrace_layer(codec    USES base
     LINKS ${MILLRACE_ZLIB} ${MILLRACE_ZSTD} lz4 simdjson snappy)

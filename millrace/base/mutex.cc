@@ -1,5 +1,7 @@
 #include "millrace/base/mutex.h"
 
+#include <pthread.h>
+
 #include <condition_variable>
 #include <mutex>
 
@@ -12,7 +14,9 @@ bool CondVar::WaitUntil(Mutex* mutex, absl::Time deadline) {
   std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
   std::cv_status status = std::cv_status::no_timeout;
   if (deadline == absl::InfiniteFuture()) {
-    changed_.wait(lock);
+    // As changed_.wait, of which the library's newest version has another one: programs
+    // that call it do not start where that is not installed.
+    pthread_cond_wait(changed_.native_handle(), mutex->mutex_.native_handle());
   } else {
     status = changed_.wait_until(lock, absl::ToChronoTime(deadline));
   }
