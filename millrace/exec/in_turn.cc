@@ -27,13 +27,15 @@ absl::StatusOr<core::Block> InTurn(const core::Block& block, uint64_t turn,
   const absl::Span<const uint64_t> old_words = ids.values().As<uint64_t>();
   core::Buffer values = TRY(pool.AllocateFor<uint64_t>(std::ssize(old_words)));
   const absl::Span<uint64_t> words = values.MutableAs<uint64_t>();
+  ops::MadeRows made;
   for (size_t i = 0; i + 1 < words.size(); i += 2) {
     const base::Hash128 id = {old_words[i], old_words[i + 1]};
     const base::Hash128 hash = base::Combine(id, turn);
     words[i] = hash.hi;
     words[i + 1] = hash.lo;
-    if (origins != nullptr) origins->Note(hash, {id});
+    if (origins != nullptr) made.Add(hash, {id});
   }
+  if (origins != nullptr) origins->Note(std::move(made));
   return block.WithIds(TRY(core::Column::FromLevels(core::DType::kUint64, ids.rows(),
                                                     ids.levels(), std::move(values))));
 }

@@ -88,7 +88,7 @@ struct PassPlan {
   bool with_ids = false;   // Somebody needs identities.
   std::shared_ptr<const std::atomic<bool>> cancelled = {};
   std::shared_ptr<const RowOrigins> sources = {};  // What tells rows by identity.
-  std::shared_ptr<RowOrigins> origins = {};        // The same, where it was asked for.
+  std::shared_ptr<RowOrigins> origins = {};  // The same, where operators are to note.
   bool ignored_behind = false;  // Rows that are wrong are left out behind all of it.
 
   // The rows that come to the joining place from each lane; lanes::kRowsMax where that

@@ -146,14 +146,27 @@ TEST(PassPlanTest, RowsHaveIdentitiesWhereAnErrorWouldNameThem) {
              "%2 = filter(%1, predicate={.x % 3 != 0}) %3 = batch(%2, size=4)"));
 }
 
-// The map leaves two rows in a batch, of which there would be four identities.
-TEST(PassPlanTest, RowsHaveNoIdentitiesForErrorsWhereBatchesAreTakenApart) {
+// The map leaves two rows in a batch, of which there are four identities.
+TEST(PassPlanTest, RowsHaveIdentitiesForErrorsWhereBatchesAreTakenApart) {
   const std::string text =
       "%0 = range(stop=9) %1 = batch(%0, size=4) "
       "%2 = map(%1, function={value: .value[0:2]}) %3 = unbatch(%2)";
-  EXPECT_FALSE(HasIds(text));
+  EXPECT_TRUE(HasIds(text));
   EXPECT_EQ(Values<int64_t>(Joined(MustRun(text)), "value"),
             (std::vector<int64_t>{0, 1, 4, 5, 8}));
+}
+
+// The map leaves one batch in two, and of that nobody would know the rows.
+TEST(PassPlanTest, NotWhereThoseAreBatchesOfBatches) {
+  const std::string text =
+      "%0 = range(stop=8) %1 = batch(%0, size=2) %2 = batch(%1, size=2) "
+      "%3 = map(%2, function={value: .value[0:1]}) %4 = unbatch(%3) %5 = unbatch(%4)";
+  EXPECT_FALSE(HasIds(text));
+  EXPECT_EQ(Values<int64_t>(Joined(MustRun(text)), "value"),
+            (std::vector<int64_t>{0, 1, 4, 5}));
+  EXPECT_TRUE(
+      HasIds("%0 = range(stop=8) %1 = batch(%0, size=2) %2 = unbatch(%1) "
+             "%3 = batch(%2, size=3) %4 = unbatch(%3)"));
 }
 
 }  // namespace

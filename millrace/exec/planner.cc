@@ -68,6 +68,9 @@ bool IsRowWise(const std::vector<ir::Pipeline>& nodes) {
 // The epoch of what stands before a cache, in every pass.
 constexpr uint64_t kCachedEpoch = 0;
 
+// How far back errors can say of which rows one was made: a few megabytes.
+constexpr size_t kNotedRowsMax = size_t{1} << 16;
+
 // A part of a pipeline that gives one stream of rows.
 struct Branch {
   ir::Pipeline written;
@@ -91,8 +94,10 @@ class Planner : public std::enable_shared_from_this<Planner> {
         pool_(pool),
         with_ids_(options.with_ids || options.origins != nullptr ||
                   WantsIds(pipeline.before.Nodes())),
-        sources_(options.origins != nullptr ? options.origins
-                                            : std::make_shared<RowOrigins>()),
+        notes_(with_ids_ && MayFail(nodes_)),
+        sources_(options.origins != nullptr
+                     ? options.origins
+                     : std::make_shared<RowOrigins>(kNotedRowsMax)),
         ignores_(std::ranges::any_of(nodes_, IgnoresErrors)) {
     FindUses(nodes_.back(), false);
   }
@@ -455,7 +460,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
     plan.pipeline = nodes_;
     plan.seed = options_.seed;
     plan.cancelled = options_.cancelled;
-    plan.origins = options_.origins;
+    if (notes_ || options_.origins != nullptr) plan.origins = sources_;
     plan.sources = sources_;
     plan.with_ids = with_ids_;
     plan.last_batching = LastBatching(plan.nodes);
@@ -468,6 +473,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
   const PassOptions options_;
   core::Pool& pool_;
   const bool with_ids_;
+  const bool notes_;  // Which rows are made of others: an error may be about one.
   const std::shared_ptr<RowOrigins> sources_;
   const bool ignores_;                   // Errors are, somewhere.
   std::set<std::pair<int, bool>> seen_;  // By FindUses.

@@ -21,9 +21,9 @@ struct AtPlace {
 absl::Status NamedPlace(const PassPlan& plan, const AtPlace& at,
                         const absl::Status& status);
 
-// "map (%1): row 17 of data/train-003.tar (at byte 10240, key 000017): ..."; as
-// NamedPlace where the row's identity does not tell its place in the source. Looks into
-// the file, but for rows that are to be left out.
+// "map (%1): row 17 of data/train-003.tar (at byte 10240, key 000017): ..."; of a row
+// that was made of others, such as by zip, those. As NamedPlace where the row's
+// identity does not tell. Looks into the file, but for rows that are to be left out.
 absl::Status NamedRow(const PassPlan& plan, const AtPlace& at, const ops::BadRow& row);
 
 }  // namespace millrace::exec

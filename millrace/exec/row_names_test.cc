@@ -1,15 +1,20 @@
 #include "millrace/exec/row_names.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "gtest/gtest.h"
 
 #include "millrace/base/text.h"
+#include "millrace/core/block.h"
 #include "millrace/exec/pass_plan.h"
+#include "millrace/exec/row_origins.h"
 #include "millrace/exec/runs_test.h"
 #include "millrace/ops/bad_rows.h"
 #include "millrace/ops/library.h"
+#include "millrace/ops/origins.h"
 #include "millrace/ops/source.h"
 #include "millrace/storage/samples_test.h"
 
@@ -62,6 +67,31 @@ TEST(RowNamesTest, RowsBehindSeveralInputsAreNamedToo) {
       ops::DefaultLibrary(), {});
   EXPECT_EQ(Named(plan, {.why = kWhy, .id = ops::SourceRowId(1, 0, 0)}),
             base::StrCat("take (%3): row 0 of ", path, " (at byte 0): corrupt"));
+}
+
+TEST(RowNamesTest, RowsThatWereMadeOfOthersAreNamedByThem) {
+  const storage::TemporaryFolder folder;
+  const std::string a = folder.Write("a.txt", "one\ntwo\nthree\n");
+  const auto plan = [&](const std::string& behind) {
+    return *PlanPass(
+        AsWritten(base::StrCat("%0 = read_text(paths=[\"", a, "\"])\n", behind)),
+        ops::DefaultLibrary(), {});
+  };
+  const PassPlan zipped = plan("%1 = map(%0, function={x: to_number(.text)})");
+  ASSERT_NE(zipped.origins, nullptr);
+  const auto named = [&](const std::vector<core::RowId>& from) {
+    ops::MadeRows rows;
+    rows.Add({11, from.size()}, from);
+    zipped.origins->Note(std::move(rows));
+    return Named(zipped, {.why = kWhy, .id = core::RowId{11, from.size()}});
+  };
+  const std::string first = base::StrCat("map (%1): row 1 of ", a, " (at byte 4)");
+  EXPECT_EQ(named({ops::SourceRowId(0, 0, 1)}), base::StrCat(first, ": corrupt"));
+  EXPECT_EQ(named({ops::SourceRowId(0, 0, 1), ops::SourceRowId(0, 0, 2)}),
+            base::StrCat(first, " and row 2 of ", a, " (at byte 8): corrupt"));
+  EXPECT_EQ(named({ops::SourceRowId(0, 0, 1), ops::SourceRowId(0, 0, 2),
+                   ops::SourceRowId(0, 0, 0)}),
+            base::StrCat(first, " and 2 others: corrupt"));
 }
 
 TEST(RowNamesTest, AFileThatIsARowIsNamedByItself) {

@@ -1,5 +1,6 @@
 #include "millrace/exec/row_origins.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -19,6 +20,7 @@
 #include "millrace/base/text.h"
 #include "millrace/core/block.h"
 #include "millrace/lanes/manifest.h"
+#include "millrace/ops/origins.h"
 #include "millrace/ops/source.h"
 
 namespace millrace::exec {
@@ -31,18 +33,40 @@ void RowOrigins::AddSource(int64_t call_number,
   for (const lanes::Split& split : manifest.splits) known.splits.push_back(split.name);
 }
 
-void RowOrigins::Note(const core::RowId& made, std::vector<core::RowId> from) {
+void RowOrigins::Note(ops::MadeRows rows) {
   const base::MutexLock lock(&mutex_);
-  made_of_[made] = std::move(from);
+  noted_rows_ += rows.from.size();
+  noted_.push_back(std::move(rows));
+  if (recent_rows_max_) {
+    while (noted_rows_ > *recent_rows_max_ && noted_.size() > 1) {
+      noted_rows_ -= noted_.front().from.size();
+      noted_.pop_front();
+    }
+    return;
+  }
+  const std::vector<core::RowId>& made = noted_.back().made;
+  for (size_t row = 0; row < made.size(); ++row) {
+    places_[made[row]] = {noted_.size() - 1, row};
+  }
+}
+
+absl::Span<const core::RowId> RowOrigins::MadeOf(const core::RowId& id) const {
+  if (!recent_rows_max_) {
+    const auto found = places_.find(id);
+    if (found == places_.end()) return {};
+    return noted_[found->second.first].FromOf(found->second.second);
+  }
+  for (const ops::MadeRows& rows : noted_) {
+    const auto found = std::ranges::find(rows.made, id);
+    if (found != rows.made.end()) return rows.FromOf(found - rows.made.begin());
+  }
+  return {};
 }
 
 void RowOrigins::Trace(const core::RowId& id, std::vector<core::RowId>& rows) const {
-  const auto made = made_of_.find(id);
-  if (made == made_of_.end()) {
-    rows.push_back(id);
-    return;
-  }
-  for (const core::RowId& from : made->second) Trace(from, rows);
+  const absl::Span<const core::RowId> made_of = MadeOf(id);
+  if (made_of.empty()) rows.push_back(id);
+  for (const core::RowId& from : made_of) Trace(from, rows);
 }
 
 std::optional<std::pair<int64_t, ops::SourceRow>> RowOrigins::Find(
@@ -54,11 +78,26 @@ std::optional<std::pair<int64_t, ops::SourceRow>> RowOrigins::Find(
   return std::nullopt;
 }
 
-std::string RowOrigins::NameOf(const core::RowId& id) const {
+std::vector<std::string> RowOrigins::NamesOf(const core::RowId& id) const {
   const base::MutexLock lock(&mutex_);
-  const auto found = Find(id);
-  if (!found) return "";
-  const auto& [number, row] = *found;
+  std::vector<core::RowId> rows;
+  // Most rows are a source's: what was noted is only looked through for others.
+  if (Find(id)) {
+    rows.push_back(id);
+  } else {
+    Trace(id, rows);
+  }
+  std::vector<std::string> names;
+  for (const core::RowId& row : rows) {
+    const auto found = Find(row);
+    if (!found) return {};
+    names.push_back(NameOfSourceRow(found->first, found->second));
+  }
+  return names;
+}
+
+std::string RowOrigins::NameOfSourceRow(int64_t number,
+                                        const ops::SourceRow& row) const {
   const Known& known = sources_.at(number);
   std::string name = known.source->NameOfRow(row.split, row.row);
   if (!name.empty()) return name;

@@ -5,7 +5,9 @@
 //   operators: Note ─────┴─► PlacesOf(identities): file, row, byte and key of each
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,14 +30,22 @@ namespace millrace::exec {
 // Thread-safe.
 class RowOrigins final : public ops::Origins {
  public:
+  // Keeps all that is noted.
+  RowOrigins() = default;
+
+  // Keeps what was noted last, of about so many rows: enough to name one that is wrong
+  // while it is still on its way, and cheap enough for every pass.
+  explicit RowOrigins(size_t recent_rows_max) : recent_rows_max_(recent_rows_max) {}
+
   // Rows of a source, which has these splits, have identities with this number.
   void AddSource(int64_t call_number, std::shared_ptr<const ops::Source> source,
                  const lanes::Manifest& manifest);
 
-  void Note(const core::RowId& made, std::vector<core::RowId> from) override;
+  void Note(ops::MadeRows rows) override;
 
-  // Says what people know a row by: "row 17 of a.txt". Empty where nothing tells.
-  std::string NameOf(const core::RowId& id) const;
+  // Says what people know a row by: "row 17 of a.txt"; of one that was made of others,
+  // each of those. Empty where nothing tells.
+  std::vector<std::string> NamesOf(const core::RowId& id) const;
 
   // Gives for each row the places of all source rows that it was made of. An error
   // where somebody made it and noted nothing.
@@ -52,6 +62,13 @@ class RowOrigins final : public ops::Origins {
   std::optional<std::pair<int64_t, ops::SourceRow>> Find(const core::RowId& id) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  std::string NameOfSourceRow(int64_t number, const ops::SourceRow& row) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // The rows that a row was made of; none where nobody noted it.
+  absl::Span<const core::RowId> MadeOf(const core::RowId& id) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   // The source rows that a row was made of, appended.
   void Trace(const core::RowId& id, std::vector<core::RowId>& rows) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -62,7 +79,11 @@ class RowOrigins final : public ops::Origins {
 
   mutable base::Mutex mutex_;
   std::map<int64_t, Known> sources_ ABSL_GUARDED_BY(mutex_);
-  std::map<core::RowId, std::vector<core::RowId>> made_of_ ABSL_GUARDED_BY(mutex_);
+  const std::optional<size_t> recent_rows_max_ = std::nullopt;
+  size_t noted_rows_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::deque<ops::MadeRows> noted_ ABSL_GUARDED_BY(mutex_);
+  // Where each row stands in `noted_`, where all is kept.
+  std::map<core::RowId, std::pair<size_t, size_t>> places_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace::exec

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -14,6 +15,7 @@
 #include "millrace/core/block.h"
 #include "millrace/lanes/chunks.h"
 #include "millrace/lanes/manifest.h"
+#include "millrace/ops/origins.h"
 #include "millrace/ops/source.h"
 
 namespace millrace::exec {
@@ -22,6 +24,7 @@ namespace {
 using base::StatusIs;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 // Has rows at every tenth byte, and notes how often it is asked.
 class Tens final : public ops::Source {
@@ -45,6 +48,12 @@ class Tens final : public ops::Source {
 
   mutable int asked = 0;
 };
+
+void Note(RowOrigins& origins, const core::RowId& made, std::vector<core::RowId> from) {
+  ops::MadeRows rows;
+  rows.Add(made, from);
+  origins.Note(std::move(rows));
+}
 
 class RowOriginsTest : public testing::Test {
  protected:
@@ -84,11 +93,11 @@ TEST_F(RowOriginsTest, FindsRowsOfEachSourceInTheOrderGiven) {
 TEST_F(RowOriginsTest, FollowsWhatRowsWereMadeOf) {
   const core::RowId pair = {11, 1};
   const core::RowId both = {11, 2};
-  origins_.Note(pair, {ops::SourceRowId(0, 0, 1), ops::SourceRowId(3, 0, 4)});
-  origins_.Note(both, {pair, ops::SourceRowId(0, 1, 2), pair});
+  Note(origins_, pair, {ops::SourceRowId(0, 0, 1), ops::SourceRowId(3, 0, 4)});
+  Note(origins_, both, {pair, ops::SourceRowId(0, 1, 2), pair});
   EXPECT_THAT(BytesOf(pair), ElementsAre(10, 40));
   EXPECT_THAT(BytesOf(both), ElementsAre(10, 40, 20, 10, 40));
-  origins_.Note(pair, {ops::SourceRowId(0, 0, 1), ops::SourceRowId(3, 0, 4)});
+  Note(origins_, pair, {ops::SourceRowId(0, 0, 1), ops::SourceRowId(3, 0, 4)});
   EXPECT_THAT(BytesOf(pair), ElementsAre(10, 40));
 }
 
@@ -102,9 +111,30 @@ TEST_F(RowOriginsTest, RowsThatNobodyNotedAreAnError) {
 }
 
 TEST_F(RowOriginsTest, NamesRowsForPeople) {
-  EXPECT_EQ(origins_.NameOf(ops::SourceRowId(3, 1, 7)), "row 7 of b");
-  EXPECT_EQ(origins_.NameOf(ops::SourceRowId(2, 1, 7)), "");
-  EXPECT_EQ(origins_.NameOf(ops::SourceRowId(3, 2, 7)), "");
+  EXPECT_THAT(origins_.NamesOf(ops::SourceRowId(3, 1, 7)), ElementsAre("row 7 of b"));
+  EXPECT_THAT(origins_.NamesOf(ops::SourceRowId(2, 1, 7)), IsEmpty());
+  EXPECT_THAT(origins_.NamesOf(ops::SourceRowId(3, 2, 7)), IsEmpty());
+  const core::RowId pair = {11, 1};
+  Note(origins_, pair, {ops::SourceRowId(0, 0, 1), ops::SourceRowId(3, 1, 4)});
+  EXPECT_THAT(origins_.NamesOf(pair), ElementsAre("row 1 of a", "row 4 of b"));
+}
+
+TEST_F(RowOriginsTest, WhatWasNotedLongAgoIsForgotten) {
+  RowOrigins recent(10);
+  lanes::Manifest manifest;
+  manifest.splits.resize(1);
+  manifest.splits[0].name = "a";
+  recent.AddSource(0, std::make_shared<Tens>(), manifest);
+  for (uint64_t block = 0; block < 5; ++block) {
+    ops::MadeRows rows;
+    for (uint64_t row = 0; row < 4; ++row) {
+      rows.Add({11, 4 * block + row}, {ops::SourceRowId(0, 0, 4 * block + row)});
+    }
+    recent.Note(std::move(rows));
+  }
+  EXPECT_THAT(recent.NamesOf({11, 11}), IsEmpty());
+  EXPECT_THAT(recent.NamesOf({11, 12}), ElementsAre("row 12 of a"));
+  EXPECT_THAT(recent.NamesOf({11, 19}), ElementsAre("row 19 of a"));
 }
 
 }  // namespace

@@ -11,4 +11,7 @@ namespace millrace::exec {
 // Tells that of the operators of a pipeline.
 bool WantsIds(const std::vector<ir::Pipeline>& nodes);
 
+// Tells whether an operator may find a row wrong.
+bool MayFail(const std::vector<ir::Pipeline>& nodes);
+
 }  // namespace millrace::exec

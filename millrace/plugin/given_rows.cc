@@ -155,11 +155,12 @@ absl::StatusOr<core::Block> GivenRows::WithIds(const core::Block& rows) {
   }
   std::vector<core::RowId> ids;
   ids.reserve(from_.size());
+  ops::MadeRows made;
   for (size_t i = 0; i < from_.size(); ++i) {
     ids.push_back(base::Combine(reach_.IdAt(from_[i]), ordinal_[i]));
-    if (lane_.origins == nullptr) continue;
-    lane_.origins->Note(ids.back(), reach_.IdsIn(from_[i]));
+    if (lane_.origins != nullptr) made.Add(ids.back(), reach_.IdsIn(from_[i]));
   }
+  if (lane_.origins != nullptr) lane_.origins->Note(std::move(made));
   return rows.WithIds(TRY(core::IdColumn(ids, lane_.pool)));
 }
 

@@ -449,6 +449,47 @@ def test_errors_of_functions_say_where_the_row_is(
         assert look(origin).startswith("1-17")
 
 
+def test_errors_behind_what_makes_rows_say_it_too(tmp_path: Path) -> None:
+    def function(row: Any) -> dict[str, Any]:
+        if row["w"].startswith("1-17"):
+            raise ValueError("this one is wrong")
+        return {"n": 1}
+
+    dataset, look = text(tmp_path)
+    count = sum(1 for _ in dataset)
+    for rows in (
+        dataset.zip(mr.range(count)),
+        dataset.flat_map(lambda row: {"w": mr.text.split(row["w"], "#")}).shuffle(20),
+        dataset.repeat(3).skip(count),
+    ):
+        wrong = rows.map(function, python=True, output="{n: int64}")
+        with pytest.raises(DataError, match="this one is wrong") as raised:
+            list(mr.loader(wrong, seed=1))
+        told = re.search(r"row \d+ of (\S+) \(at byte (\d+)\)", str(raised.value))
+        assert told is not None, str(raised.value)
+        assert look(mr.Origin(told[1], int(told[2]), None)).startswith("1-17")
+
+
+def test_errors_of_batches_say_where_these_begin(tmp_path: Path) -> None:
+    def function(rows: Any) -> dict[str, Any]:
+        if any(word.startswith("1-17") for word in rows["w"]):
+            raise ValueError("one of these is wrong")
+        return {"n": np.zeros(len(rows["w"]) // 2)}  # Others are left out.
+
+    dataset, look = text(tmp_path)
+    halves = dataset.map_batches(
+        function, 4, python=True, output="{n: float64[?]}"
+    ).map(lambda row: {"n": row["n"] + 1})
+    with pytest.raises(DataError, match="one of these is wrong") as raised:
+        list(mr.loader(halves, seed=1))
+    told = re.search(
+        r"batch of 4 rows from row \d+ of (\S+) \(at byte (\d+)\)", str(raised.value)
+    )
+    assert told is not None, str(raised.value)
+    first = look(mr.Origin(told[1], int(told[2]), None))
+    assert re.match("1-1[4567]", first)
+
+
 def test_files_that_changed_are_an_error(tmp_path: Path) -> None:
     dataset, _ = text(tmp_path)
     loader = mr.loader(dataset.batch(8))

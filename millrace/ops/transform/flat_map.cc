@@ -105,13 +105,14 @@ class FlatMap final : public Operator {
                                         const std::vector<int64_t>& of_row) const {
     std::vector<core::RowId> ids;
     ids.reserve(of_row.size());
+    MadeRows made;
     uint64_t number = 0;
     for (size_t item = 0; item < of_row.size(); ++item) {
       number = item > 0 && of_row[item] == of_row[item - 1] ? number + 1 : 0;
       ids.push_back(base::Combine(rows.IdAt(of_row[item]), number));
-      if (lane_.origins == nullptr) continue;
-      lane_.origins->Note(ids.back(), rows.IdsIn(of_row[item]));
+      if (lane_.origins != nullptr) made.Add(ids.back(), rows.IdsIn(of_row[item]));
     }
+    if (lane_.origins != nullptr) lane_.origins->Note(std::move(made));
     return items.WithIds(TRY(core::IdColumn(ids, lane_.pool)));
   }
 

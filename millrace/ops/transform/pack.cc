@@ -259,6 +259,7 @@ class Pack final : public Operator {
                                         const core::Block& rows,
                                         const std::vector<Bin>& bins) const {
     std::vector<core::RowId> ids;
+    MadeRows made;
     int64_t next = 0;
     for (const Bin& bin : bins) {
       core::RowId id = rows.IdAt(next);
@@ -267,9 +268,10 @@ class Pack final : public Operator {
       ids.push_back(base::Combine(id, bin.pieces.size()));
       next += std::ssize(bin.pieces);
       if (lane_.origins != nullptr) {
-        lane_.origins->Note(ids.back(), IdsOf(rows, next - bin.pieces.size(), next));
+        made.Add(ids.back(), IdsOf(rows, next - std::ssize(bin.pieces), next));
       }
     }
+    if (lane_.origins != nullptr) lane_.origins->Note(std::move(made));
     return packed.WithIds(TRY(core::IdColumn(ids, lane_.pool)));
   }
 

@@ -82,6 +82,7 @@ class Zip final : public Merger {
                                            const std::vector<core::Block>& sides) {
     core::Buffer ids = TRY(pool_.AllocateFor<uint64_t>(2 * block.rows()));
     const absl::Span<uint64_t> words = ids.MutableAs<uint64_t>();
+    MadeRows made;
     for (int64_t row = 0; row < block.rows(); ++row) {
       base::Hash128 hash;
       for (const core::Block& side : sides) {
@@ -90,8 +91,9 @@ class Zip final : public Merger {
       }
       words[2 * row] = hash.hi;
       words[2 * row + 1] = hash.lo;
-      if (origins_ != nullptr) origins_->Note(hash, IdsOfAll(sides, row));
+      if (origins_ != nullptr) made.Add(hash, IdsOfAll(sides, row));
     }
+    if (origins_ != nullptr) origins_->Note(std::move(made));
     return block.WithIds(
         core::Column::Dense(core::DType::kUint64, block.rows(), {2}, std::move(ids)));
   }
