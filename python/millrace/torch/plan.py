@@ -99,8 +99,8 @@ class Shuffle(RandomSampler):
 
 
 def _one_by_one(keys: torch.Tensor) -> Iterator[int]:
-    for some in keys.split(_KEYS_AT_ONCE):
-        yield from some.tolist()
+    for begin in range(0, len(keys), _KEYS_AT_ONCE):
+        yield from keys[begin : begin + _KEYS_AT_ONCE].tolist()
 
 
 class Order:
