@@ -10,7 +10,6 @@
 #include "millrace/base/text.h"
 #include "millrace/core/block.h"
 #include "millrace/exec/pass_plan.h"
-#include "millrace/exec/row_origins.h"
 #include "millrace/ops/bad_rows.h"
 #include "millrace/ops/source.h"
 

@@ -1,13 +1,14 @@
 #include "millrace/adapters/python/shared_arenas.h"
 
 #include <fcntl.h>
-#include <signal.h>
+#include <linux/falloc.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
 
 #include "millrace/adapters/python/plain.h"
 
@@ -47,10 +49,10 @@ class Sweep {
       : pagemap_(pagemap), originals_(originals), page_bytes_(sysconf(_SC_PAGESIZE)) {
     sigset_t all;
     sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, &before_);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
   }
 
-  ~Sweep() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  ~Sweep() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
   Sweep(const Sweep&) = delete;
   Sweep& operator=(const Sweep&) = delete;
@@ -140,9 +142,9 @@ int64_t SharedArenas::Share() {
   for (const auto& [address, arena] : arenas_) {
     if (mmap(address, arena.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
              file_, arena.offset) == MAP_FAILED) {
-      throw Error("RESOURCE_EXHAUSTED",
-                  std::string("the dataset's memory cannot be shared by workers: ") +
-                      std::strerror(errno));
+      const absl::Status failed = absl::ErrnoToStatus(
+          errno, "the dataset's memory cannot be shared by workers");
+      throw Error("RESOURCE_EXHAUSTED", std::string(failed.message()));
     }
     // Else the pages would be held by the file, but counted as no process's.
     madvise(address, arena.bytes, kPopulateRead);
