@@ -69,12 +69,12 @@ class SocketCarrier final : public Carrier {
   }
 
   Ends Connect(ChannelEvents near, ChannelEvents far) override {
-    Result<std::shared_ptr<Channel>> other;
     Router router;
-    router.Channel("/stream", [&](const Request&, const auto& channel) {
-      other.Set(channel);
-      return std::move(far);
-    });
+    router.Channel("/stream",
+                   [this, far = std::move(far)](const Request&, const auto& channel) {
+                     other_.Set(channel);
+                     return far;
+                   });
     ServerOptions server_options;
     ClientOptions client_options;
     if (certificates_ != nullptr) {
@@ -85,11 +85,12 @@ class SocketCarrier final : public Carrier {
     client_ = MakeClient(client_options);
     const auto channel = client_->OpenChannel(
         {.address = AddressOf(*server_), .path = "/stream"}, std::move(near));
-    return {channel, other.Wait()};
+    return {channel, other_.Wait()};
   }
 
  private:
   std::unique_ptr<Certificates> certificates_;
+  Result<std::shared_ptr<Channel>> other_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<Client> client_;
 };

@@ -98,7 +98,7 @@ class Client::State : public std::enable_shared_from_this<State> {
                                                   transport::ChannelEvents events) {
     const auto stream =
         std::make_shared<Stream>(stream_loops_.Next(), resources_->options.stream);
-    stream->set_events(std::move(events));
+    stream->SetEvents(std::move(events));
     if (!streams_->Add(stream)) {
       stream->End(absl::ResourceExhaustedError(
           "the client has no channel left, or was stopped: close some"));

@@ -22,7 +22,9 @@ constexpr absl::Duration kStopWithin = absl::Seconds(10);
 }  // namespace
 
 Loop::Loop()
-    : work_(boost::asio::make_work_guard(context_)), thread_([this] { Run(); }) {}
+    : first_timer_(context_),
+      work_(boost::asio::make_work_guard(context_)),
+      thread_([this] { Run(); }) {}
 
 Loop::~Loop() {
   if (thread_.joinable()) context_.stop();

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "millrace/base/mutex.h"
 #include "millrace/base/text.h"
@@ -48,6 +49,8 @@ class Loop {
   void Run();
 
   boost::asio::io_context context_{1};
+  // Asio opens what waiting needs with the first of these: here a failure can be told.
+  boost::asio::steady_timer first_timer_;
   Work work_;
   base::Mutex mutex_;
   base::CondVar changed_;

@@ -49,7 +49,7 @@ Opening::Opening(std::shared_ptr<CallResources> resources, ChannelCall call,
       stream_(std::move(stream)) {}
 
 void Opening::Start() {
-  if (stream_->closed()) return;
+  if (stream_->finished()) return;
   const auto connecting =
       std::make_shared<Connecting>(stream_->loop(), call_.address, resources_->tls);
   stream_->set_on_finish([weak = std::weak_ptr(connecting), self = weak_from_this()] {

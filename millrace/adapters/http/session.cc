@@ -288,11 +288,14 @@ void Session::Upgrade(const ChannelHandler& handler) {
     return Refuse(absl::UnavailableError("the server has no channel left: retry"));
   }
   absl::StatusOr<transport::ChannelEvents> events = handler(request_, stream);
+  // Others may know the channel already, and use it.
+  stream->loop()->Post([stream, events = events.value_or(transport::ChannelEvents())] {
+    stream->SetEvents(events);
+  });
   if (!events.ok()) {
     stream->End(events.status());
     return Refuse(events.status());
   }
-  stream->set_events(*std::move(events));
   state_ = State::kWriting;
   link_->SetDeadline(service_->options.read_within,
                      absl::DeadlineExceededError("the answer was not taken"));

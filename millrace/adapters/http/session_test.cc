@@ -85,7 +85,8 @@ TEST(SessionTest, ADeadlineThatIsNoneIsTheServers) {
     const RawSocket socket(server->port());
     socket.Send(base::StrCat("GET /shown HTTP/1.1\r\n", kHost,
                              "Millrace-Deadline-Ms: ", text, "\r\n\r\n"));
-    EXPECT_LE(shown.Wait().deadline, base::RealClock().Now() + absl::Seconds(60));
+    const absl::Time deadline = shown.Wait().deadline;
+    EXPECT_LE(deadline, base::RealClock().Now() + absl::Seconds(60));
   }
 }
 
@@ -97,8 +98,8 @@ TEST(SessionTest, ABodyMayComeInPieces) {
   for (size_t at = 0; at < request.size(); at += 7777) {
     ASSERT_TRUE(socket.Send(std::string_view(request).substr(at, 7777)));
   }
-  socket.EndWriting();
-  EXPECT_THAT(socket.ReadAll(), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr(body)));
+  const std::string answer = socket.ReadUntil(body);
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 200") && answer.ends_with(body));
 }
 
 TEST(SessionTest, ChunkedBodiesAreRead) {
@@ -158,8 +159,8 @@ TEST(SessionTest, AClientThatGoesAwayHarmsNobody) {
   std::string answer;
   while (!answer.starts_with("HTTP/1.1 200")) {
     const RawSocket next(server->port());
-    next.Send(Get("/echo"));
-    next.EndWriting();
+    next.Send(
+        base::StrCat("GET /echo HTTP/1.1\r\n", kHost, "Connection: close\r\n\r\n"));
     answer = next.ReadAll();
   }
   kept.Wait()->Send({.body = "nobody hears"});

@@ -73,6 +73,11 @@ void Stream::End(absl::Status why) {
   loop_->Post([self = shared_from_this(), why = std::move(why)] { self->Finish(why); });
 }
 
+void Stream::SetEvents(transport::ChannelEvents events) {
+  events_ = std::move(events);
+  if (early_end_) Finish(*early_end_);
+}
+
 void Stream::Start(Socket socket, std::string_view already_read) {
   if (finished_) return socket.Close();
   on_finish_ = nullptr;
@@ -82,8 +87,8 @@ void Stream::Start(Socket socket, std::string_view already_read) {
       (options_.sums == PayloadSums::kBetweenHosts && !socket_->same_host());
   writer_.set_sums(sums);
   gather_bytes_ = sums ? kSummedGatherBytes : kGatherBytes;
-  reader_.emplace(options_.payload_max, events_.allocate);
-  BeginTick();
+  reader_.emplace(options_.payload_max, events_->allocate);
+  if (!draining_) BeginTick();
   const absl::Status status = ReadAlready(already_read);
   if (!status.ok()) return Finish(status);
   ReadSome();
@@ -155,7 +160,7 @@ absl::Status Stream::Advance(int64_t bytes) {
   heard_ = true;
   const absl::Status status =
       reader_->Advance(bytes, [this](transport::Received message) {
-        if (!closed_) events_.on_message(std::move(message));
+        if (!closed_) events_->on_message(std::move(message));
       });
   return base::Annotate(status, base::StrCat("a message from ", socket_->peer()));
 }
@@ -207,13 +212,13 @@ void Stream::Tick() {
 
 void Stream::Drain() {
   if (finished_) return;
-  if (!socket_) return Finish(absl::OkStatus());
+  if (!socket_ && queued_ == 0) return Finish(absl::OkStatus());
   draining_ = true;
   timer_.expires_after(absl::ToChronoNanoseconds(options_.close_within));
   timer_.async_wait([self = shared_from_this()](const auto& error) {
     if (!error) self->EndNow(absl::OkStatus());
   });
-  if (!writing_) WriteSome();
+  if (socket_ && !writing_) WriteSome();
 }
 
 // Of a channel that is being closed here, only what was not sent matters.
@@ -222,20 +227,22 @@ void Stream::EndNow(const absl::Status& why) {
   const int64_t left = queued_;
   Finish(left == 0 ? absl::OkStatus()
                    : absl::UnavailableError(
-                         base::StrCat(socket_->peer(), " did not take the last ", left,
+                         base::StrCat(socket_ ? socket_->peer() : "the other side",
+                                      " did not take the last ", left,
                                       " bytes that were sent before closing")));
 }
 
 void Stream::Finish(const absl::Status& why) {
   closed_ = true;
-  if (finished_.exchange(true)) return;
+  if (!events_ && !early_end_) early_end_ = why;
+  if (!events_ || finished_.exchange(true)) return;
   timer_.cancel();
   if (on_finish_ != nullptr) std::exchange(on_finish_, nullptr)();
   if (socket_) socket_->Close();
   TakeOutbox();
   writer_ = {};
   queued_ = 0;
-  const transport::ChannelEvents events = std::exchange(events_, {});
+  const transport::ChannelEvents events = std::exchange(*events_, {});
   if (events.on_closed != nullptr) events.on_closed(why);
   if (on_gone_ != nullptr) std::exchange(on_gone_, nullptr)();
 }

@@ -41,8 +41,9 @@ class Stream final : public transport::Channel,
 
   void Close() override;
 
-  // Sets who is told of what happens. Requires: before anything can happen.
-  void set_events(transport::ChannelEvents events) { events_ = std::move(events); }
+  // Sets who is told of what happens; nothing is told before. On the loop's thread, or
+  // before anybody else knows the stream.
+  void SetEvents(transport::ChannelEvents events);
 
   // Begins with a connection of this loop, and what was read of it beyond the request.
   // On the loop's thread.
@@ -59,7 +60,7 @@ class Stream final : public transport::Channel,
   // Called after on_closed.
   void set_on_gone(std::function<void()> on_gone) { on_gone_ = std::move(on_gone); }
 
-  bool closed() const { return closed_; }
+  bool finished() const { return finished_; }
 
   const std::shared_ptr<Loop>& loop() const { return loop_; }
 
@@ -90,7 +91,8 @@ class Stream final : public transport::Channel,
   bool flush_posted_ ABSL_GUARDED_BY(mutex_) = false;
 
   // What follows is of the loop's thread.
-  transport::ChannelEvents events_;
+  std::optional<transport::ChannelEvents> events_;
+  std::optional<absl::Status> early_end_;  // Before there were events.
   std::function<void()> on_finish_;
   std::function<void()> on_gone_;
   std::optional<Socket> socket_;

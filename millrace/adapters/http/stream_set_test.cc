@@ -22,7 +22,7 @@ class StreamSetTest : public testing::Test {
 
   std::shared_ptr<Stream> NewStream(transport::Recorder& recorder) {
     const auto stream = std::make_shared<Stream>(loop_, StreamOptions{});
-    stream->set_events(recorder.Events());
+    stream->SetEvents(recorder.Events());
     return stream;
   }
 

@@ -303,6 +303,26 @@ TEST(StreamTest, ChannelsHaveALimit) {
   EXPECT_THAT(first.WaitClosed(), IsOk());
 }
 
+// The handler, or whoever it gave the channel to, may be done with it at once.
+TEST(StreamTest, AHandlerMaySendAndClose) {
+  for (const bool sends : {true, false}) {
+    Recorder far;
+    Recorder near;
+    Router router;
+    router.Channel("/stream", [&](const Request&, const auto& channel) {
+      if (sends) channel->Send({.head = "refused", .payload = RandomFrame(100'000, 1)});
+      channel->Close();
+      return far.Events();
+    });
+    const auto server = Server::Start({}, std::move(router)).value();
+    const auto client = MakeClient();
+    (void)Open(*client, *server, near.Events());
+    EXPECT_THAT(near.WaitClosed(), StatusIs(absl::StatusCode::kUnavailable));
+    EXPECT_THAT(far.WaitClosed(), IsOk());
+    EXPECT_EQ(near.Wait(1).size(), sends ? 1 : 0);
+  }
+}
+
 TEST(StreamTest, AnotherVersionIsToldWhichThereIs) {
   const auto server = StartServer();
   const RawSocket socket(server->port());
