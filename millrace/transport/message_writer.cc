@@ -71,7 +71,7 @@ bool MessageWriter::GatherPiece(Outgoing& outgoing, Piece& piece, size_t begin,
     // All pieces before it were handed out: the checksum is complete.
     std::string sum;
     codec::PutNumber(outgoing.crc, kPayloadSumBytes, sum);
-    std::copy(sum.begin(), sum.end(), outgoing.sum.begin());
+    std::ranges::copy(sum, outgoing.sum.begin());
   }
   AddToSum(outgoing, piece, begin + size);
   // The kernel only reads, though the type does not say so.

@@ -8,7 +8,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "millrace/base/bytes.h"
 #include "millrace/base/check.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"

@@ -32,7 +32,11 @@ class IdleLinksTest : public testing::Test {
     other_->Stop();
   }
 
+  // Runs on the loop's thread, after what was posted before, and waits for it.
   void OnLoop(absl::AnyInvocable<void()> function) {
+    Result<bool> before;
+    loop_->Post([&] { before.Set(true); });  // What a function posts comes after it.
+    before.Wait();
     Result<bool> done;
     loop_->Post([&] {
       function();

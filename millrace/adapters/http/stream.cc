@@ -15,7 +15,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
 #include <boost/asio/steady_timer.hpp>
 
 #include "millrace/adapters/http/loop.h"
