@@ -7,7 +7,6 @@
 #include <optional>
 #include <stop_token>
 #include <utility>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
@@ -122,10 +121,10 @@ class Client::State : public std::enable_shared_from_this<State> {
   }
 
  private:
-  bool Remember(CallId id, std::shared_ptr<PendingCall> call) {
+  bool Remember(CallId id, const std::shared_ptr<PendingCall>& call) {
     const base::MutexLock lock(&mutex_);
     if (stopped_ || std::ssize(calls_) >= resources_->options.calls_max) return false;
-    calls_.emplace(id, std::move(call));
+    calls_.emplace(id, call);
     return true;
   }
 

@@ -1,5 +1,6 @@
 #include "millrace/adapters/http/connecting.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -99,7 +100,7 @@ void Connecting::Cancel() {
   timer_.cancel();
   resolver_.cancel();
   ErrorCode ignored;
-  socket_.close(ignored);
+  (void)socket_.close(ignored);
   if (link_ != nullptr) {
     std::exchange(link_, nullptr)->Close(absl::CancelledError("no longer wanted"));
   }

@@ -13,7 +13,6 @@
 #include "absl/time/time.h"
 #include <boost/asio/steady_timer.hpp>
 
-#include "millrace/adapters/http/loop.h"
 #include "millrace/adapters/http/socket.h"
 #include "millrace/adapters/http/tls.h"
 #include "millrace/base/check.h"

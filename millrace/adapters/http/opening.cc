@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/error.hpp>
 
@@ -14,11 +16,9 @@
 #include "millrace/adapters/http/connecting.h"
 #include "millrace/adapters/http/exchange.h"
 #include "millrace/adapters/http/link.h"
-#include "millrace/adapters/http/loop.h"
 #include "millrace/adapters/http/pending_call.h"
 #include "millrace/adapters/http/stream.h"
 #include "millrace/adapters/http/upgrade.h"
-#include "millrace/base/status.h"
 #include "millrace/base/text.h"
 
 namespace millrace::http {

@@ -34,8 +34,8 @@ Response ResponseOf(ResponseParser& parser);
 
 // What all calls of a client share.
 struct CallResources {
-  CallResources(const ClientOptions& given, std::shared_ptr<Tls> client_tls)
-      : options(given),
+  CallResources(ClientOptions given, std::shared_ptr<Tls> client_tls)
+      : options(std::move(given)),
         tls(std::move(client_tls)),
         idle(options.idle_connections_max, options.idle_max) {}
 

@@ -62,18 +62,19 @@ class Server::Listener : public std::enable_shared_from_this<Listener> {
       : service_(std::make_shared<Service>(options, std::move(router))),
         tls_(std::move(tls)),
         request_loops_(options.request_threads),
-        acceptor_(request_loops_.Next()->context()),
-        pause_(acceptor_.get_executor()) {}
+        accept_loop_(request_loops_.Next()),
+        acceptor_(accept_loop_->context()),
+        pause_(accept_loop_->context()) {}
 
   absl::Status Listen() {
     const ServerOptions& options = service_->options;
-    const tcp::endpoint end = TRY(Resolved(options, Context()));
+    const tcp::endpoint end = TRY(Resolved(options, accept_loop_->context()));
     TRY(CheckSecured(options, end));
     ErrorCode error;
-    acceptor_.open(end.protocol(), error);
-    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error) acceptor_.bind(end, error);
-    if (!error) acceptor_.listen(tcp::acceptor::max_listen_connections, error);
+    (void)acceptor_.open(end.protocol(), error);
+    if (!error) (void)acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) (void)acceptor_.bind(end, error);
+    if (!error) (void)acceptor_.listen(tcp::acceptor::max_listen_connections, error);
     if (error) return CannotListen(options, error);
     port_ = acceptor_.local_endpoint(error).port();
     Accept();
@@ -84,9 +85,9 @@ class Server::Listener : public std::enable_shared_from_this<Listener> {
 
   void Stop() {
     if (std::exchange(stopped_, true)) return;
-    boost::asio::post(acceptor_.get_executor(), [self = shared_from_this()] {
+    accept_loop_->Post([self = shared_from_this()] {
       ErrorCode ignored;
-      self->acceptor_.close(ignored);
+      (void)self->acceptor_.close(ignored);
       self->pause_.cancel();
     });
     service_->connections.CloseAll();
@@ -96,10 +97,6 @@ class Server::Listener : public std::enable_shared_from_this<Listener> {
   }
 
  private:
-  boost::asio::io_context& Context() {
-    return static_cast<boost::asio::io_context&>(acceptor_.get_executor().context());
-  }
-
   void Accept() {
     const std::shared_ptr<Loop> loop = request_loops_.Next();
     acceptor_.async_accept(
@@ -137,6 +134,7 @@ class Server::Listener : public std::enable_shared_from_this<Listener> {
   const std::shared_ptr<Service> service_;
   const std::shared_ptr<Tls> tls_;
   Loops request_loops_;
+  const std::shared_ptr<Loop> accept_loop_;
   tcp::acceptor acceptor_;
   boost::asio::steady_timer pause_;
   int port_ = 0;

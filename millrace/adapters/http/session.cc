@@ -3,8 +3,10 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,8 +15,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -32,6 +32,7 @@
 #include "millrace/adapters/http/stream.h"
 #include "millrace/adapters/http/stream_set.h"
 #include "millrace/adapters/http/upgrade.h"
+#include "millrace/base/bytes.h"
 #include "millrace/base/clock.h"
 #include "millrace/base/text.h"
 #include "millrace/transport/channel.h"
@@ -78,8 +79,8 @@ absl::Duration AnswerWithin(const Request& request, absl::Duration most) {
 
 }  // namespace
 
-Service::Service(const ServerOptions& given, Router routes)
-    : options(given),
+Service::Service(ServerOptions given, Router routes)
+    : options(std::move(given)),
       router(std::move(routes)),
       access(RulesOf(options)),
       connections(options.connections_max),

@@ -27,7 +27,7 @@ namespace millrace::http {
 
 // What all connections of a server share.
 struct Service {
-  Service(const ServerOptions& options, Router router);
+  Service(ServerOptions options, Router router);
 
   const ServerOptions options;
   const Router router;

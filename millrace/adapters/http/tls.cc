@@ -2,7 +2,11 @@
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
+#include <openssl/prov_ssl.h>
 #include <openssl/ssl.h>
+#include <openssl/tls1.h>
+#include <openssl/types.h>
+#include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 #include <sys/socket.h>
 
@@ -68,15 +72,15 @@ long Control(BIO* bio, int command, long /*number*/, void* /*pointer*/) {
 }
 
 const BIO_METHOD* SocketMethod() {
-  static const BIO_METHOD* const kMethod = [] {  // Never freed.
-    BIO_METHOD* const method = BIO_meth_new(BIO_get_new_index(), "socket");
-    CHECK(method != nullptr);
-    BIO_meth_set_write(method, SendBytes);
-    BIO_meth_set_read(method, ReceiveBytes);
-    BIO_meth_set_ctrl(method, Control);
-    return method;
+  static const BIO_METHOD* const method = [] {  // Never freed.
+    BIO_METHOD* const made = BIO_meth_new(BIO_get_new_index(), "socket");
+    CHECK(made != nullptr);
+    BIO_meth_set_write(made, SendBytes);
+    BIO_meth_set_read(made, ReceiveBytes);
+    BIO_meth_set_ctrl(made, Control);
+    return made;
   }();
-  return kMethod;
+  return method;
 }
 
 absl::StatusOr<SSL*> MakeSession(SSL_CTX* context, int socket) {
@@ -87,6 +91,7 @@ absl::StatusOr<SSL*> MakeSession(SSL_CTX* context, int socket) {
     BIO_free(bio);
     return absl::ResourceExhaustedError("no memory for a TLS session");
   }
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): what OpenSSL keeps is a pointer.
   BIO_set_data(bio, reinterpret_cast<void*>(static_cast<intptr_t>(socket)));
   BIO_set_init(bio, 1);
   SSL_set_bio(session, bio, bio);
@@ -178,7 +183,7 @@ absl::StatusOr<std::shared_ptr<Tls>> Tls::ForServer(const TlsOptions& options) {
     return absl::InvalidArgumentError(
         "TLS needs a certificate and its key: name both files");
   }
-  const std::shared_ptr<Tls> tls(new Tls(SSL_CTX_new(TLS_server_method())));
+  std::shared_ptr<Tls> tls(new Tls(SSL_CTX_new(TLS_server_method())));
   CHECK(tls->context_ != nullptr);
   TRY(tls->Load(options));
   if (!options.ca_file.empty()) {
@@ -192,7 +197,7 @@ absl::StatusOr<std::shared_ptr<Tls>> Tls::ForServer(const TlsOptions& options) {
 }
 
 absl::StatusOr<std::shared_ptr<Tls>> Tls::ForClient(const TlsOptions& options) {
-  const std::shared_ptr<Tls> tls(new Tls(SSL_CTX_new(TLS_client_method())));
+  std::shared_ptr<Tls> tls(new Tls(SSL_CTX_new(TLS_client_method())));
   CHECK(tls->context_ != nullptr);
   TRY(tls->Load(options));
   if (options.ca_file.empty()) SSL_CTX_set_default_verify_paths(tls->context_.get());
