@@ -100,7 +100,7 @@ void Connecting::Cancel() {
   timer_.cancel();
   resolver_.cancel();
   ErrorCode ignored;
-  (void)socket_.close(ignored);
+  ignored = socket_.close(ignored);
   if (link_ != nullptr) {
     std::exchange(link_, nullptr)->Close(absl::CancelledError("no longer wanted"));
   }

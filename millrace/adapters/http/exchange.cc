@@ -1,6 +1,5 @@
 #include "millrace/adapters/http/exchange.h"
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>

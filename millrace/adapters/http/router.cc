@@ -26,26 +26,25 @@ void Responder::Send(Response response) {
   std::exchange(answer_, nullptr)(std::move(response));
 }
 
-void Router::Get(std::string path, Handler handler) {
-  Add("GET", std::move(path), {.handler = std::move(handler), .channel = {}});
+void Router::Get(const std::string& path, Handler handler) {
+  Add("GET", path, {.handler = std::move(handler), .channel = {}});
 }
 
-void Router::Post(std::string path, Handler handler) {
-  Add("POST", std::move(path), {.handler = std::move(handler), .channel = {}});
+void Router::Post(const std::string& path, Handler handler) {
+  Add("POST", path, {.handler = std::move(handler), .channel = {}});
 }
 
-void Router::GetOpenToAll(std::string path, Handler handler) {
-  Add("GET", std::move(path),
-      {.handler = std::move(handler), .channel = {}, .open_to_all = true});
+void Router::GetOpenToAll(const std::string& path, Handler handler) {
+  Add("GET", path, {.handler = std::move(handler), .channel = {}, .open_to_all = true});
 }
 
-void Router::Channel(std::string path, ChannelHandler handler) {
-  Add("GET", std::move(path), {.handler = {}, .channel = std::move(handler)});
+void Router::Channel(const std::string& path, ChannelHandler handler) {
+  Add("GET", path, {.handler = {}, .channel = std::move(handler)});
 }
 
-void Router::Add(std::string_view method, std::string path, Route route) {
+void Router::Add(std::string_view method, const std::string& path, Route route) {
   CHECK(path.starts_with('/')) << path;
-  auto& methods = routes_[std::move(path)];
+  auto& methods = routes_[path];
   CHECK(methods.emplace(method, std::move(route)).second) << "a route is there twice";
 }
 

@@ -62,10 +62,10 @@ struct Route {
 
 class Router {
  public:
-  void Get(std::string path, Handler handler);
-  void Post(std::string path, Handler handler);
-  void GetOpenToAll(std::string path, Handler handler);
-  void Channel(std::string path, ChannelHandler handler);
+  void Get(const std::string& path, Handler handler);
+  void Post(const std::string& path, Handler handler);
+  void GetOpenToAll(const std::string& path, Handler handler);
+  void Channel(const std::string& path, ChannelHandler handler);
 
   // Null where there is none.
   const Route* Find(std::string_view method, std::string_view path) const;
@@ -74,7 +74,7 @@ class Router {
   bool HasPath(std::string_view path) const;
 
  private:
-  void Add(std::string_view method, std::string path, Route route);
+  void Add(std::string_view method, const std::string& path, Route route);
 
   // By path, then method.
   absl::flat_hash_map<std::string, absl::flat_hash_map<std::string, Route>> routes_;

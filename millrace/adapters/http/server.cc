@@ -71,10 +71,10 @@ class Server::Listener : public std::enable_shared_from_this<Listener> {
     const tcp::endpoint end = TRY(Resolved(options, accept_loop_->context()));
     TRY(CheckSecured(options, end));
     ErrorCode error;
-    (void)acceptor_.open(end.protocol(), error);
-    if (!error) (void)acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error) (void)acceptor_.bind(end, error);
-    if (!error) (void)acceptor_.listen(tcp::acceptor::max_listen_connections, error);
+    error = acceptor_.open(end.protocol(), error);
+    if (!error) error = acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) error = acceptor_.bind(end, error);
+    if (!error) error = acceptor_.listen(tcp::acceptor::max_listen_connections, error);
     if (error) return CannotListen(options, error);
     port_ = acceptor_.local_endpoint(error).port();
     Accept();
@@ -87,7 +87,7 @@ class Server::Listener : public std::enable_shared_from_this<Listener> {
     if (std::exchange(stopped_, true)) return;
     accept_loop_->Post([self = shared_from_this()] {
       ErrorCode ignored;
-      (void)self->acceptor_.close(ignored);
+      ignored = self->acceptor_.close(ignored);
       self->pause_.cancel();
     });
     service_->connections.CloseAll();

@@ -38,8 +38,8 @@ std::string Shown(const tcp::endpoint& end) {
 Socket::Socket(std::shared_ptr<Loop> loop, tcp::socket socket)
     : loop_(std::move(loop)), socket_(std::move(socket)) {
   ErrorCode ignored;
-  (void)socket_.native_non_blocking(true, ignored);
-  (void)socket_.set_option(tcp::no_delay(true), ignored);
+  ignored = socket_.native_non_blocking(true, ignored);
+  ignored = socket_.set_option(tcp::no_delay(true), ignored);
   const tcp::endpoint peer = socket_.remote_endpoint(ignored);
   peer_ = Shown(peer);
   same_host_ = peer.address().is_loopback() ||
@@ -100,7 +100,7 @@ absl::StatusOr<Progress> Socket::Write(absl::Span<const iovec> pieces) {
 void Socket::EndWriting() {
   if (tls_ != nullptr) tls_->SayEnd();
   ErrorCode ignored;
-  (void)socket_.shutdown(tcp::socket::shutdown_send, ignored);
+  ignored = socket_.shutdown(tcp::socket::shutdown_send, ignored);
 }
 
 bool Socket::IsQuiet() {
@@ -114,7 +114,7 @@ void Socket::Close() {
   if (!socket_.is_open()) return;
   if (tls_ != nullptr) tls_->SayEnd();
   ErrorCode ignored;
-  (void)socket_.close(ignored);
+  ignored = socket_.close(ignored);
 }
 
 absl::StatusOr<Socket> Socket::MovedTo(std::shared_ptr<Loop> loop) && {
@@ -123,7 +123,7 @@ absl::StatusOr<Socket> Socket::MovedTo(std::shared_ptr<Loop> loop) && {
   const int descriptor = socket_.release(error);
   if (error) return Failed("moving it");
   tcp::socket moved(loop->context());
-  (void)moved.assign(local.protocol(), descriptor, error);
+  error = moved.assign(local.protocol(), descriptor, error);
   if (error) {
     close(descriptor);
     return Failed("moving it");
