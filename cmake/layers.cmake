@@ -47,7 +47,8 @@ millrace_layer(worker   USES delivery exec adapters/http)
 millrace_layer(client   USES delivery exec adapters/http   TESTS_USE dispatcher worker)
 millrace_layer(adapters/python USES exec api adapters/arrow plugin)
 millrace_layer(bench    USES exec)
-millrace_layer(cli      USES bench plugin adapters/arrow LINKS CLI11::CLI11)
+millrace_layer(cli      USES bench plugin adapters/arrow dispatcher worker client
+    LINKS CLI11::CLI11)
 
 millrace_arrow_module(adapters/arrow_module adapters/arrow)
 if(MILLRACE_TESTS)

@@ -11,6 +11,7 @@
 
 #include "millrace/base/status.h"
 #include "millrace/cli/pipeline_file.h"
+#include "millrace/cli/run_on_service.h"
 #include "millrace/cli/run_pass.h"
 #include "millrace/cli/verb.h"
 #include "millrace/core/block.h"
@@ -23,13 +24,27 @@ namespace {
 
 struct Options {
   PassFlags pass;
+  JobFlags job;
   int64_t show = 1;
   bool quiet = false;
 };
 
+absl::Status RunJob(const Options& options, const rewrite::Rewritten& pipeline) {
+  int64_t batches = 0;
+  TRY(RunOnService(pipeline.before, options.job, options.pass.blocks,
+                   [&](const core::Block& block) {
+                     if (batches++ < options.show) {
+                       std::cout << block.ToString() << "\n";
+                     }
+                   }));
+  std::cout << batches << " batches\n";
+  return absl::OkStatus();
+}
+
 absl::Status Run(const Options& options) {
   const rewrite::Rewritten pipeline =
       TRY(ReadPipeline(options.pass.file, options.pass.off));
+  if (!options.job.service.empty()) return RunJob(options, pipeline);
   int64_t shown = 0;
   const profile::PassFacts facts =
       TRY(RunPass(pipeline, options.pass, [&](const core::Block& block) {
@@ -51,6 +66,7 @@ Verb RunVerb() {
           [](CLI::App& command) {
             const auto options = std::make_shared<Options>();
             AddPassFlags(command, options->pass);
+            AddJobFlags(command, options->job);
             command.add_option("--blocks", options->pass.blocks,
                                "Stop after so many blocks (batches)");
             command.add_option("--show", options->show,

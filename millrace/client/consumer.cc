@@ -21,6 +21,7 @@
 
 #include "millrace/adapters/http/client.h"
 #include "millrace/adapters/http/exchange.h"
+#include "millrace/api/error.h"
 #include "millrace/api/json.h"
 #include "millrace/api/route.h"
 #include "millrace/api/service.h"
@@ -340,7 +341,7 @@ void Consumer::Process::OnNews(const absl::StatusOr<http::Response>& response,
 }
 
 absl::Status Consumer::Process::Take(const api::ConsumerNews& news) {
-  if (!news.failed_code.empty()) return absl::DataLossError(news.failed);
+  if (!news.failed_code.empty()) return api::ToStatus(news.failed_code, news.failed);
   if (news.version < version_) return absl::OkStatus();  // It overtook another.
   version_ = news.version;
   tell_known_ = news.tell_known;

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "millrace/api/error.h"
 #include "millrace/api/service.h"
 #include "millrace/api/stream.h"
 #include "millrace/base/bytes.h"
@@ -28,14 +29,6 @@
 
 namespace millrace::control {
 namespace {
-
-absl::Status StatusOf(const std::string& code, const std::string& message) {
-  for (int number = 1; number <= 16; ++number) {
-    const auto known = static_cast<absl::StatusCode>(number);
-    if (absl::StatusCodeToString(known) == code) return {known, message};
-  }
-  return absl::UnknownError(message);
-}
 
 std::string Describe(const api::RunName& run) {
   return base::StrCat("run \"", run.id, "\" (restart ", run.restart, ") on host ",
@@ -349,7 +342,7 @@ void Dispatcher::ReportFailure(int64_t worker, const api::LaneReport& report) {
   Job& job = SoftOf(report.job);
   Failed& failed = job.failed_lanes[report.at];
   failed.workers.insert(worker);
-  failed.status = StatusOf(report.failed_code, report.failed);
+  failed.status = api::ToStatus(report.failed_code, report.failed);
   Unplace(job, report.at);
   const auto others = std::ranges::count_if(workers_, [&](const auto& entry) {
     return !entry.second.draining && !failed.workers.contains(entry.first);
@@ -366,7 +359,7 @@ void Dispatcher::ReportListed(int64_t worker, const api::ListedJob& listed) {
   workers_.at(worker).lists.erase(listed.job);
   job.lister.reset();
   if (!listed.failed_code.empty()) {
-    job.unlisted = StatusOf(listed.failed_code, listed.failed);
+    job.unlisted = api::ToStatus(listed.failed_code, listed.failed);
     return;
   }
   Event event;

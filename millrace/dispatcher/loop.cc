@@ -207,6 +207,11 @@ void Loop::RefuseAll() {
   while (std::optional<Work> work = inbox_.TryPop()) work->refuse(Ending());
 }
 
+bool Loop::ended() const {
+  const base::MutexLock lock(&mutex_);
+  return failure_.has_value();
+}
+
 absl::Status Loop::WaitForFailure(const std::stop_token& stop) {
   const std::stop_callback wake(stop, [this] {
     const base::MutexLock lock(&mutex_);

@@ -59,6 +59,9 @@ class Loop {
   void Ask(const api::PutObject& put, Answer<api::Nothing> answer);
   void Ask(const api::GetObject& get, Answer<api::Object> answer);
 
+  // Whether it has ended by itself.
+  bool ended() const;
+
   // Why the loop has ended by itself: what it decided could not be written down, so it
   // must be started again. Waits for that, or to be asked to stop.
   absl::Status WaitForFailure(const std::stop_token& stop);
@@ -101,7 +104,7 @@ class Loop {
   std::vector<Waiting> waiting_;
   int64_t events_ = 0;  // Since the last snapshot.
   base::BoundedQueue<Work> inbox_;
-  base::Mutex mutex_;
+  mutable base::Mutex mutex_;
   base::CondVar ended_;
   std::optional<absl::Status> failure_ ABSL_GUARDED_BY(mutex_);
   std::jthread thread_;

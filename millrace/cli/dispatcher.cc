@@ -1,0 +1,84 @@
+// millrace dispatcher: the process that holds the state of jobs and decides.
+
+#include <iostream>
+#include <memory>
+#include <random>
+#include <stop_token>
+#include <string>
+
+#include "absl/status/status.h"
+#include <CLI/CLI.hpp>
+
+#include "millrace/adapters/http/exchange.h"
+#include "millrace/adapters/http/server.h"
+#include "millrace/base/status.h"
+#include "millrace/cli/service_flags.h"
+#include "millrace/cli/verb.h"
+#include "millrace/dispatcher/loop.h"
+#include "millrace/dispatcher/server.h"
+#include "millrace/metadata/embedded_store.h"
+#include "millrace/metadata/memory_store.h"
+#include "millrace/metadata/metadata_store.h"
+
+namespace millrace::cli {
+namespace {
+
+struct Options {
+  std::string listen = "127.0.0.1:7171";
+  std::string state;
+  ServiceFlags service;
+};
+
+absl::StatusOr<std::unique_ptr<metadata::MetadataStore>> OpenStore(
+    const std::string& folder) {
+  if (!folder.empty()) return TRY(metadata::EmbeddedStore::Open(folder));
+  std::cerr << "No --state: jobs are forgotten when this process ends.\n";
+  return std::make_unique<metadata::MemoryStore>();
+}
+
+absl::Status Dispatch(const Options& options) {
+  HoldSignals();
+  const http::ServerOptions server =
+      TRY(ServerOptionsOf(options.listen, options.service));
+  const std::unique_ptr<metadata::MetadataStore> store = TRY(OpenStore(options.state));
+  dispatcher::LoopOptions loop_options;
+  loop_options.seed = uint64_t{std::random_device{}()} << 32 | std::random_device{}();
+  const std::unique_ptr<dispatcher::Loop> loop =
+      TRY(dispatcher::Loop::Start(*store, loop_options));
+  const std::unique_ptr<http::Server> serving = TRY(dispatcher::Serve(server, *loop));
+  std::cout << "dispatcher listens on "
+            << http::ToString(http::Address{server.host, serving->port()}) << std::endl;
+  while (!SignalCame()) {
+    if (loop->ended()) return loop->WaitForFailure({});
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Verb DispatcherVerb() {
+  return {"dispatcher", "Serve jobs: deal their work to workers that join",
+          [](CLI::App& command) {
+            const auto options = std::make_shared<Options>();
+            command
+                .add_option("--listen", options->listen,
+                            "HOST:PORT to serve at; 127.0.0.1:7171 by default, port 0: "
+                            "any that is free. Others than this machine are served "
+                            "only with TLS and a token")
+                ->envname("MILLRACE_LISTEN");
+            command
+                .add_option("--state", options->state,
+                            "A folder that jobs are kept in, so that they survive this "
+                            "process")
+                ->envname("MILLRACE_STATE");
+            AddServiceFlags(command, options->service);
+            command.footer(
+                "Example, in three terminals:\n"
+                "  millrace dispatcher --state jobs\n"
+                "  millrace worker --join 127.0.0.1:7171\n"
+                "  millrace run pipeline.txt --service 127.0.0.1:7171 --job mine");
+            return [options] { return Dispatch(*options); };
+          }};
+}
+
+}  // namespace millrace::cli
