@@ -271,4 +271,19 @@ absl::StatusOr<T> FromJson(std::string_view text) {
   return value;
 }
 
+// Names the first member in which two differ, with both values, for people; empty where
+// none does.
+template <Described T>
+std::string FirstDifference(const T& one, const T& other) {
+  std::string difference;
+  boost::mp11::mp_for_each<json_internal::Members<T>>([&](auto member) {
+    const boost::json::value a = json_internal::Write(one.*member.pointer);
+    const boost::json::value b = json_internal::Write(other.*member.pointer);
+    if (a == b || !difference.empty()) return;
+    difference = base::StrCat(member.name, ": ", boost::json::serialize(a), " and ",
+                              boost::json::serialize(b));
+  });
+  return difference;
+}
+
 }  // namespace millrace::api

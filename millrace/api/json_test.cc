@@ -136,6 +136,13 @@ TEST(JsonTest, WrongNamesAreToldWithWhatWouldDo) {
             "tags: gpu: item 0: number: must be a whole number in range, not []");
 }
 
+TEST(JsonTest, TellsInWhatTwoDiffer) {
+  EXPECT_EQ(FirstDifference(Outer{}, Outer{}), "");
+  EXPECT_EQ(FirstDifference(Outer{.seed = 1}, Outer{.on = true, .seed = 2}),
+            "on: false and true");
+  EXPECT_EQ(FirstDifference(Inner{1, "a"}, Inner{1, {}}), "name: \"a\" and null");
+}
+
 TEST(JsonTest, WhatIsNoJsonIsAnError) {
   EXPECT_THAT(ErrorOf("{"), testing::HasSubstr("no JSON: "));
   EXPECT_THAT(ErrorOf(std::string(1000, '[')), testing::HasSubstr("no JSON: "));

@@ -20,6 +20,7 @@
 #include "millrace/adapters/http/exchange.h"
 #include "millrace/adapters/http/server.h"
 #include "millrace/base/check.h"
+#include "millrace/base/clock.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
 #include "millrace/client/consumer.h"
@@ -120,7 +121,7 @@ std::vector<Batch> Read(Consumer& consumer, int64_t most = INT64_MAX) {
   std::vector<Batch> batches;
   while (std::ssize(batches) < most) {
     absl::StatusOr<std::optional<core::Block>> next =
-        consumer.Next(absl::Now() + absl::Seconds(60));
+        consumer.Next(base::RealClock().Now() + absl::Seconds(60));
     CHECK(next.ok()) << next.status();
     if (!*next) break;
     batches.push_back(ValuesOf(**next));

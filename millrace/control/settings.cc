@@ -7,8 +7,6 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include <boost/json.hpp>
-#include <boost/mp11.hpp>
 
 #include "millrace/api/json.h"
 #include "millrace/api/service.h"
@@ -73,18 +71,10 @@ absl::Status CheckSettings(const api::JobSettings& settings) {
 }
 
 absl::Status SameSettings(const api::JobSettings& one, const api::JobSettings& other) {
-  absl::Status status;
-  boost::mp11::mp_for_each<api::json_internal::Members<api::JobSettings>>(
-      [&](auto member) {
-        const auto& a = one.*member.pointer;
-        const auto& b = other.*member.pointer;
-        if (a == b || !status.ok()) return;
-        status = absl::InvalidArgumentError(
-            base::StrCat("consumers of one run differ in ", member.name, ": ",
-                         boost::json::serialize(api::json_internal::Write(a)), " and ",
-                         boost::json::serialize(api::json_internal::Write(b))));
-      });
-  return status;
+  const std::string difference = api::FirstDifference(one, other);
+  if (difference.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      base::StrCat("consumers of one run differ in ", difference));
 }
 
 }  // namespace millrace::control

@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include <boost/describe.hpp>
 
+#include "millrace/api/described.h"
 #include "millrace/api/json.h"
 #include "millrace/api/service.h"
 #include "millrace/api/stream.h"

@@ -491,8 +491,7 @@ absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
                                       .after = TRY(Lowered(pipeline.after, library)),
                                       .steps = {}};
   const auto planner = std::make_shared<Planner>(lowered, library, options, pool);
-  PassPlan plan =
-      TRY(planner->Plan({lowered.before, lowered.after, {}}, options.epoch));
+  auto plan = TRY(planner->Plan({lowered.before, lowered.after, {}}, options.epoch));
   planner->Record(plan);
   plan.order = options.order;
   return plan;
