@@ -1,5 +1,6 @@
 #include "millrace/control/openings.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -51,8 +52,11 @@ absl::Status SameState(const api::OpenJob& one, const api::OpenJob& other) {
 
 absl::Status Openings::Add(const api::OpenJob& open) {
   Run& run = runs_[KeyOf(open.run)];
-  if (!run.empty()) TRY(SameSettings(run.begin()->second.settings, open.settings));
-  run.insert_or_assign({open.consumer, open.member}, open);
+  const MemberKey own{open.consumer, open.member};
+  const auto other = std::ranges::find_if(
+      run, [&](const auto& entry) { return entry.first != own; });
+  if (other != run.end()) TRY(SameSettings(other->second.settings, open.settings));
+  run.insert_or_assign(own, open);
   return absl::OkStatus();
 }
 

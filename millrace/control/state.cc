@@ -81,6 +81,7 @@ int64_t JobOf(const Event& event) {
 void ApplyTo(JobState& job, const Event& event) {
   if (event.job_listed) job.facts = event.job_listed->facts;
   if (const auto& begun = event.run_begun) {
+    if (begun->settings.pipeline != job.settings.pipeline) job.facts.reset();
     job.settings = begun->settings;
     job.incarnation = begun->incarnation;
     job.run = begun->run;
