@@ -1,0 +1,166 @@
+#include "millrace/control/settings.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "millrace/api/service.h"
+#include "millrace/base/status_matchers.h"
+
+namespace millrace::control {
+namespace {
+
+using absl::StatusCode::kInvalidArgument;
+using base::IsOk;
+using base::StatusIs;
+using testing::HasSubstr;
+
+api::JobSettings Plain() { return {.name = "train", .pipeline = "hash"}; }
+
+// What is wrong with plain settings after a change; empty: nothing.
+template <typename Change>
+std::string Wrong(const Change& change) {
+  api::JobSettings settings = Plain();
+  change(settings);
+  const absl::Status status = CheckSettings(settings);
+  EXPECT_TRUE(status.ok() || absl::IsInvalidArgument(status)) << status;
+  return std::string(status.message());
+}
+
+struct Word {
+  std::string api::JobSettings::* member;
+  std::vector<std::string> words;
+  std::string message;  // Of any other word.
+};
+
+std::vector<Word> Words() {
+  using Job = api::JobSettings;
+  return {
+      {&Job::order, {"fixed", "any"}, R"(order must be one of "fixed", "any")"},
+      {&Job::visit,
+       {"exactly_once", "at_most_once", "at_least_once"},
+       R"(visit must be one of "exactly_once", "at_most_once", "at_least_once")"},
+      {&Job::remainder,
+       {"", "drop", "pad", "keep"},
+       R"(remainder must be one of "", "drop", "pad", "keep")"},
+      {&Job::sharding,
+       {"dynamic", "static", "off"},
+       R"(sharding must be one of "dynamic", "static", "off")"},
+      {&Job::target,
+       {"any", "local", "remote"},
+       R"(target must be one of "any", "local", "remote")"},
+  };
+}
+
+TEST(SettingsTest, KnowsItsWords) {
+  for (const Word& word : Words()) {
+    for (const std::string& known : word.words) {
+      EXPECT_EQ(Wrong([&](api::JobSettings& settings) {
+                  settings.order = "any";  // Goes with every other word.
+                  settings.*word.member = known;
+                }),
+                "")
+          << known;
+    }
+  }
+}
+
+TEST(SettingsTest, OtherWordsAreErrorsThatListTheKnownOnes) {
+  for (const Word& word : Words()) {
+    EXPECT_EQ(
+        Wrong([&](api::JobSettings& settings) { settings.*word.member = "Sometimes"; }),
+        word.message + ", not \"Sometimes\"");
+  }
+}
+
+TEST(SettingsTest, CountsHaveLimits) {
+  struct Count {
+    int64_t api::JobSettings::* member;
+    int64_t least;
+    std::string name;
+  };
+
+  for (const Count& count : std::vector<Count>{
+           {&api::JobSettings::consumers, 1, "consumers must be 1 to 65536"},
+           {&api::JobSettings::members, 1, "members must be 1 to 65536"},
+           {&api::JobSettings::open_lanes, 0, "open_lanes must be 0 to 65536"}}) {
+    const auto with = [&](int64_t value) {
+      return Wrong([&](api::JobSettings& settings) { settings.*count.member = value; });
+    };
+    EXPECT_EQ(with(count.least), "");
+    EXPECT_EQ(with(65536), "");
+    EXPECT_EQ(with(count.least - 1),
+              count.name + ", not " + std::to_string(count.least - 1));
+    EXPECT_EQ(with(65537), count.name + ", not 65537");
+  }
+}
+
+TEST(SettingsTest, AJobHasANameAndAPipeline) {
+  EXPECT_EQ(Wrong([](api::JobSettings& settings) { settings.name = ""; }),
+            "a job needs a name");
+  EXPECT_EQ(Wrong([](api::JobSettings& settings) { settings.pipeline = ""; }),
+            "a job needs a pipeline");
+}
+
+// Every combination of order with what depends on it: what has no meaning says what it
+// needs.
+TEST(SettingsTest, FixedOrderVisitsEveryRowOnce) {
+  for (const char* visit : {"at_most_once", "at_least_once"}) {
+    EXPECT_EQ(Wrong([&](api::JobSettings& settings) { settings.visit = visit; }),
+              "order=\"fixed\" needs visit=\"exactly_once\": order=\"any\" can do "
+              "without");
+  }
+  EXPECT_EQ(Wrong([](api::JobSettings& settings) { settings.sharding = "static"; }),
+            "");
+  EXPECT_EQ(Wrong([](api::JobSettings& settings) { settings.sharding = "off"; }),
+            "order=\"fixed\" needs sharding=\"dynamic\" or \"static\"");
+}
+
+TEST(SettingsTest, SomeThingsNeedFixedOrder) {
+  const auto needs_fixed = [](const auto& change) {
+    EXPECT_EQ(Wrong(change), "");
+    return Wrong([&](api::JobSettings& settings) {
+      settings.order = "any";
+      change(settings);
+    });
+  };
+  EXPECT_EQ(needs_fixed([](api::JobSettings& settings) { settings.members = 2; }),
+            "members needs order=\"fixed\"");
+  EXPECT_EQ(
+      needs_fixed([](api::JobSettings& settings) { settings.global_batch = true; }),
+      "global_batch needs order=\"fixed\"");
+  EXPECT_EQ(needs_fixed([](api::JobSettings& settings) { settings.open_lanes = 8; }),
+            "open_lanes needs order=\"fixed\"");
+}
+
+TEST(SettingsTest, ConsumersOfOneRunAgree) {
+  EXPECT_THAT(SameSettings(Plain(), Plain()), IsOk());
+  api::JobSettings other = Plain();
+  other.consumers = 4;
+  EXPECT_THAT(
+      SameSettings(Plain(), other),
+      StatusIs(kInvalidArgument, "consumers of one run differ in consumers: 1 and 4"));
+  other = Plain();
+  other.tags = {"gpu"};
+  EXPECT_THAT(
+      SameSettings(Plain(), other),
+      StatusIs(kInvalidArgument, HasSubstr("differ in tags: [] and [\"gpu\"]")));
+}
+
+// Only the first difference is told.
+TEST(SettingsTest, TheFirstDifferenceIsTold) {
+  api::JobSettings other = Plain();
+  other.pipeline = "another";
+  other.seed = 3;
+  EXPECT_THAT(SameSettings(Plain(), other),
+              StatusIs(kInvalidArgument,
+                       "consumers of one run differ in pipeline: \"hash\" and "
+                       "\"another\""));
+}
+
+}  // namespace
+}  // namespace millrace::control
