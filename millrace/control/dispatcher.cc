@@ -40,8 +40,13 @@ absl::Status TakenOver(const JobState& job) {
       "job \"", job.settings.name, "\" was taken over by ", Describe(job.run)));
 }
 
-bool IsSameRun(const api::RunName& a, const api::RunName& b) {
-  return a.id == b.id && a.restart == b.restart;
+// Whether an opening is of the run that has the job. Where the launcher gave no id, its
+// member must come from the same host.
+bool IsOfRun(const JobState& job, const api::OpenJob& open) {
+  if (job.run.id != open.run.id || job.run.restart != open.run.restart) return false;
+  const auto member = job.members.find({open.consumer, open.member});
+  return !open.run.id.empty() ||
+         (member != job.members.end() && member->second.host == open.run.host);
 }
 
 }  // namespace
@@ -63,8 +68,8 @@ absl::Status Dispatcher::Restore(std::string_view snapshot,
     for (const auto& [at, rows] : job.ends)
       soft.known[at] = {{rows, true}, NewVersion()};
   }
-  restored_ = !state_.jobs().empty();
-  if (restored_) quiet_until_ = now + 2 * options_.heartbeat;
+  if (!state_.jobs().empty()) quiet_until_ = now + 2 * options_.heartbeat;
+  restored_version_ = version_;
   return absl::OkStatus();
 }
 
@@ -89,11 +94,13 @@ absl::StatusOr<api::OpenedJob> Dispatcher::Open(const api::OpenJob& open,
   const int64_t number = TRY(FindOrMake(open));
   Job& job = SoftOf(number);
   job.heard = now;
-  const auto& members = state_.Find(number)->members;
-  const auto member = members.find({open.consumer, open.member});
-  const int64_t latest = member == members.end() ? -1 : member->second.opening;
-  if (latest != open.opening) {
-    if (open.opening < latest) return TakenOver(*state_.Find(number));
+  const JobState& state = *state_.Find(number);
+  const auto member = state.members.find({open.consumer, open.member});
+  const int64_t latest = member == state.members.end() ? -1 : member->second.opening;
+  const bool repeated = latest == open.opening && IsOfRun(state, open) &&
+                        state.settings == open.settings;
+  if (!repeated) {
+    if (open.opening <= latest) return TakenOver(state);
     TRY(CheckTakeOver(number, open, now));
     TRY(job.openings.Add(open));
     const std::string missing = job.openings.Missing(open);
@@ -120,7 +127,7 @@ absl::StatusOr<int64_t> Dispatcher::FindOrMake(const api::OpenJob& open) {
 absl::Status Dispatcher::CheckTakeOver(int64_t number, const api::OpenJob& open,
                                        absl::Time now) const {
   const JobState& job = *state_.Find(number);
-  if (job.incarnation == 0 || IsSameRun(job.run, open.run) || open.takeover) {
+  if (job.incarnation == 0 || IsOfRun(job, open) || open.takeover) {
     return absl::OkStatus();
   }
   const bool same_launcher = !open.run.id.empty() && open.run.id == job.run.id;
@@ -249,7 +256,7 @@ api::ConsumerNews Dispatcher::NewsFor(const api::ConsumerBeat& beat) const {
   const Job& job = found->second;
   const int64_t seen = beat.version > version_ ? 0 : beat.version;
   api::ConsumerNews news{.version = version_};
-  news.tell_known = restored_ && beat.known.empty() && seen == 0;
+  news.tell_known = beat.known.empty() && seen < restored_version_;
   std::set<int64_t> workers;
   const auto tell = [&](const api::LaneAddress& at) {
     const auto placed = job.placed.find(at);

@@ -168,7 +168,7 @@ class Dispatcher {
   std::map<int64_t, Worker> workers_;
   int64_t version_ = 0;
   absl::Time quiet_until_ = absl::InfinitePast();
-  bool restored_ = false;
+  int64_t restored_version_ = 0;  // News before it are of another dispatcher.
   std::vector<std::string> events_;
 };
 

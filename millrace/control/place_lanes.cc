@@ -79,8 +79,11 @@ std::vector<Candidate> Dispatcher::Candidates() const {
 void Dispatcher::PlaceListing(int64_t number, Job& job) {
   const JobState& state = *state_.Find(number);
   if (state.facts || state.incarnation == 0 || job.lister || !job.unlisted.ok()) return;
+  api::JobSettings settings = state.settings;
+  settings.target = "any";  // Nobody reads yet, and nothing is run.
+  settings.sharding = "dynamic";
   const std::optional<int64_t> worker =
-      ChooseWorker(Candidates(), state.settings, {}, {.now = true});
+      ChooseWorker(Candidates(), settings, {}, {.now = true});
   if (!worker) return;
   job.lister = worker;
   workers_.at(*worker).lists.insert(number);
