@@ -22,6 +22,7 @@
 #include "millrace/base/text.h"
 #include "millrace/control/events.h"
 #include "millrace/control/openings.h"
+#include "millrace/control/placing.h"
 #include "millrace/control/settings.h"
 #include "millrace/control/state.h"
 #include "millrace/lanes/known_lanes.h"
@@ -47,6 +48,17 @@ bool IsOfRun(const JobState& job, const api::OpenJob& open) {
   const auto member = job.members.find({open.consumer, open.member});
   return !open.run.id.empty() ||
          (member != job.members.end() && member->second.host == open.run.host);
+}
+
+// Whether some consumer's lane could be given to a worker.
+bool CouldRun(const api::WorkerFacts& worker, const JobState& job, int64_t lane) {
+  const api::JobFacts facts = job.facts.value_or(api::JobFacts());
+  if (!MayRun(worker, job.settings, facts, lane)) return false;
+  if (job.settings.target == "any") return true;
+  return std::ranges::any_of(job.members, [&](const auto& entry) {
+    const bool local = entry.second.host == worker.host;
+    return local == (job.settings.target == "local");
+  });
 }
 
 }  // namespace
@@ -97,8 +109,8 @@ absl::StatusOr<api::OpenedJob> Dispatcher::Open(const api::OpenJob& open,
   const JobState& state = *state_.Find(number);
   const auto member = state.members.find({open.consumer, open.member});
   const int64_t latest = member == state.members.end() ? -1 : member->second.opening;
-  const bool repeated = latest == open.opening && IsOfRun(state, open) &&
-                        state.settings == open.settings;
+  const bool repeated =
+      latest == open.opening && IsOfRun(state, open) && state.settings == open.settings;
   if (!repeated) {
     if (open.opening <= latest) return TakenOver(state);
     TRY(CheckTakeOver(number, open, now));
@@ -350,11 +362,16 @@ void Dispatcher::ReportFailure(int64_t worker, const api::LaneReport& report) {
   Failed& failed = job.failed_lanes[report.at];
   failed.workers.insert(worker);
   failed.status = api::ToStatus(report.failed_code, report.failed);
-  Unplace(job, report.at);
-  const auto others = std::ranges::count_if(workers_, [&](const auto& entry) {
-    return !entry.second.draining && !failed.workers.contains(entry.first);
+  const auto placed = job.placed.find(report.at);
+  const bool moved = placed != job.placed.end() && placed->second.worker != worker;
+  if (!moved) Unplace(job, report.at);
+  const JobState& state = *state_.Find(report.job);
+  const bool others = std::ranges::any_of(workers_, [&](const auto& entry) {
+    const auto& [number, other] = entry;
+    return !other.draining && !failed.workers.contains(number) &&
+           CouldRun(other.facts, state, report.at.lane);
   });
-  if (std::ssize(failed.workers) < options_.failures_max && others > 0) return;
+  if (std::ssize(failed.workers) < options_.failures_max && others) return;
   job.failed = failed.status;
   NewVersion();
 }

@@ -32,8 +32,8 @@ std::optional<int64_t> ChooseWorker(const std::vector<Candidate>& workers,
                                     const api::JobSettings& settings,
                                     const api::JobFacts& facts, const LaneWish& wish);
 
-// Tells whether a worker may run lanes of a job at all.
+// Tells whether a worker may run a lane of a job at all.
 bool MayRun(const api::WorkerFacts& worker, const api::JobSettings& settings,
-            const api::JobFacts& facts);
+            const api::JobFacts& facts, int64_t lane);
 
 }  // namespace millrace::control

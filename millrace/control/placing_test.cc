@@ -76,17 +76,17 @@ TEST(PlacingTest, WhoLeavesOrIsAvoidedGetsNothing) {
 TEST(PlacingTest, AWorkerMustHaveAllTags) {
   Candidate worker = Worker(1);
   worker.facts.tags = {"gpu", "fast"};
-  EXPECT_TRUE(MayRun(worker.facts, {.tags = {"fast"}}, {}));
-  EXPECT_TRUE(MayRun(worker.facts, {.tags = {"fast", "gpu"}}, {}));
-  EXPECT_FALSE(MayRun(worker.facts, {.tags = {"fast", "big"}}, {}));
+  EXPECT_TRUE(MayRun(worker.facts, {.tags = {"fast"}}, {}, 0));
+  EXPECT_TRUE(MayRun(worker.facts, {.tags = {"fast", "gpu"}}, {}, 0));
+  EXPECT_FALSE(MayRun(worker.facts, {.tags = {"fast", "big"}}, {}, 0));
   EXPECT_EQ(ChooseWorker({worker}, {.tags = {"big"}}, {}, {.now = true}), std::nullopt);
 }
 
 TEST(PlacingTest, PythonNeedsPermission) {
   Candidate worker = Worker(1);
-  EXPECT_FALSE(MayRun(worker.facts, {}, {.python = true}));
+  EXPECT_FALSE(MayRun(worker.facts, {}, {.python = true}, 0));
   worker.facts.python = true;
-  EXPECT_TRUE(MayRun(worker.facts, {}, {.python = true}));
+  EXPECT_TRUE(MayRun(worker.facts, {}, {.python = true}, 0));
 }
 
 TEST(PlacingTest, StaticShardingGivesALaneToTheWorkerOfItsNumber) {
