@@ -15,6 +15,7 @@
 #include "millrace/api/stream.h"
 #include "millrace/base/check.h"
 #include "millrace/base/ids.h"
+#include "millrace/base/text.h"
 
 namespace millrace::delivery {
 namespace {
@@ -27,6 +28,11 @@ JobLane KeyOf(const api::ReaderHello& hello, const api::LaneAddress& at) {
 constexpr int64_t kEndedMax = 4096;
 
 constexpr char kTakenOver[] = "a later opening of this consumer has taken over";
+
+bool IsPossible(const api::Want& want) {
+  return want.at.pass >= 0 && want.at.lane >= 0 && want.batch >= 0 &&
+         want.batch <= want.begin && want.begin <= want.end;
+}
 
 bool IsSameMember(const api::ReaderHello& a, const api::ReaderHello& b) {
   return a.job == b.job && a.incarnation == b.incarnation && a.consumer == b.consumer &&
@@ -74,10 +80,7 @@ void LaneServer::Unassign(const JobLane& lane) {
   const auto found = lanes_.find(lane);
   if (found == lanes_.end()) return;
   found->second.assigned = found->second.now = false;
-  if (!found->second.waiting.empty()) return;
-  Stop(found->second);
-  lanes_.erase(found);
-  StartWaiting();
+  LetGoNobodys();
 }
 
 void LaneServer::EndBefore(int64_t job, int64_t incarnation) {
@@ -136,7 +139,18 @@ void LaneServer::OnMessage(ReaderId reader, const api::ReaderMessage& message) {
     std::erase_if(lane->second.waiting,
                   [&](const Waiting& waiting) { return waiting.reader == reader; });
   }
-  for (const api::Want& want : message.wants) AddWant(reader, want);
+  for (const api::Want& want : message.wants) {
+    if (IsPossible(want)) {
+      AddWant(reader, want);
+      continue;
+    }
+    actions_.emplace_back(Refuse{
+        reader, base::StrCat("rows ", want.begin, " to ", want.end, " of a batch from ",
+                             want.batch, " cannot be wanted of lane ", want.at.lane)});
+    OnReaderGone(reader);
+    return;
+  }
+  if (!message.forget.empty()) LetGoNobodys();
 }
 
 void LaneServer::AddWant(ReaderId id, const api::Want& want) {
@@ -159,6 +173,17 @@ void LaneServer::OnReaderGone(ReaderId reader) {
     std::erase_if(lane.waiting,
                   [&](const Waiting& waiting) { return waiting.reader == reader; });
   }
+  LetGoNobodys();
+}
+
+// Lanes that others run, or nobody, are run here only while somebody waits for them.
+void LaneServer::LetGoNobodys() {
+  for (auto it = lanes_.begin(); it != lanes_.end();) {
+    const bool over = IsNobodys(it->second);
+    if (over) Stop(it->second);
+    it = over ? lanes_.erase(it) : std::next(it);
+  }
+  StartWaiting();
 }
 
 // --- What the engine says ---
@@ -236,6 +261,10 @@ void LaneServer::Serve(const JobLane& key) {
     done_[key] = *lane.rows;
     Remember(key, *lane.rows);
     lanes_.erase(key);
+    return;
+  }
+  if (IsNobodys(lane)) {
+    LetGoNobodys();
     return;
   }
   if (const std::optional<int64_t> missed = Missed(lane)) {

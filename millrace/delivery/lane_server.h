@@ -219,6 +219,11 @@ class LaneServer {
 
   static bool IsNeeded(const Lane& lane) { return lane.now || !lane.waiting.empty(); }
 
+  static bool IsNobodys(const Lane& lane) {
+    return !lane.assigned && lane.waiting.empty();
+  }
+
+  void LetGoNobodys();
   void Start(const JobLane& key, Lane& lane);
   void PullMore(Lane& lane);
   void LetGoForStarved(Lane& lane);
