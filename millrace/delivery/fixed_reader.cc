@@ -115,14 +115,15 @@ FixedReader::Position& FixedReader::AddPosition(std::vector<LaneRange> rows,
   return position;
 }
 
-// A short last batch of all consumers is left out, cut, or filled up.
+// A short last batch of all consumers is left out, cut, or filled up; one consumer gets
+// everything.
 void FixedReader::EndShort(std::vector<LaneRange> rows) {
   const int64_t valid = RowsIn(rows);
-  if (options_.remainder == Remainder::kKeep) {
-    AddPosition(std::move(rows), valid, valid).round = rounds_ - 1;
-  } else if (options_.remainder == Remainder::kPad) {
+  if (options_.remainder == Remainder::kPad) {
     short_ = std::move(rows);
     fill_left_ = 1;
+  } else if (options_.remainder == Remainder::kKeep || options_.consumers == 1) {
+    AddPosition(std::move(rows), valid, valid).round = rounds_ - 1;
   }
 }
 

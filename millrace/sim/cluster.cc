@@ -442,7 +442,8 @@ std::vector<TakenRows> Cluster::ExpectedSlices(const lanes::Order& order,
     std::vector<lanes::LaneRange> rows = order.At(p);
     const int64_t valid = RowsIn(rows);
     const bool is_short = valid < truth_.batch_rows;
-    if (is_short && settings_.remainder == "drop") continue;
+    const bool drops = settings_.remainder == "drop" && settings_.consumers > 1;
+    if (is_short && drops) continue;
     if (is_short && settings_.remainder == "pad") {
       const std::vector<lanes::LaneRange> first = whole.At(0);
       const bool fills = RowsIn(first) == truth_.batch_rows;
