@@ -1,0 +1,139 @@
+// Every request and reply goes over the wire as it is: all members, in both directions,
+// whatever a later version adds to them. What is said on streams is in stream_test.cc.
+#include "millrace/api/service.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "millrace/api/described_test.h"
+
+namespace millrace::api {
+namespace {
+
+JobSettings Settings() {
+  return {.name = "train",
+          .pipeline = "hash",
+          .consumers = 8,
+          .members = 2,
+          .order = "any",
+          .visit = "at_most_once",
+          .remainder = "pad",
+          .sharding = "static",
+          .target = "local",
+          .tags = {"gpu", "fast"},
+          .global_batch = true,
+          .open_lanes = 16,
+          .seed = -1};
+}
+
+JobFacts Facts() { return {"sha", 100, true, 256, 4096, true}; }
+
+WorkerFacts Worker() {
+  return {.worker = 7,
+          .address = "10.0.0.7:5050",
+          .host = "b",
+          .tags = {"gpu"},
+          .lanes_max = 32,
+          .memory_bytes = int64_t{1} << 40,
+          .python = true,
+          .index = 3,
+          .of = 4};
+}
+
+LaneReport Report() {
+  return {.job = 1,
+          .incarnation = 2,
+          .at = {3, 4},
+          .rows = 5,
+          .ended = true,
+          .released = true,
+          .failed_code = "DATA_LOSS",
+          .failed = "\"x\" is cut off"};
+}
+
+TEST(ServiceTest, JobsGoOverTheWireAsTheyAre) {
+  ExpectRoundTrip(Settings());
+  ExpectRoundTrip(RunName{"slurm-1", 3, "a"});
+  ExpectRoundTrip(Facts());
+  ExpectRoundTrip(OpenJob{.settings = Settings(),
+                          .run = {"slurm-1", 3, "a"},
+                          .consumer = 5,
+                          .member = 1,
+                          .opening = 1'700'000'000'000,
+                          .state = "{\"pass\":1}",
+                          .takeover = true});
+  ExpectRoundTrip(OpenedJob{.ready = true,
+                            .waits_for = "consumer 3",
+                            .job = 1,
+                            .incarnation = 2,
+                            .generation = 3,
+                            .seed = 4,
+                            .tracks = 16,
+                            .state = "{}",
+                            .facts = Facts(),
+                            .heartbeat_ms = 500});
+}
+
+TEST(ServiceTest, WhatConsumersSayAndHearGoesOverTheWireAsItIs) {
+  ExpectRoundTrip(NeededLane{{1, 2}, 3, true});
+  ExpectRoundTrip(KnownRows{{1, 2}, 3, true});
+  ExpectRoundTrip(ConsumerBeat{.reader = {1, 2, 3, 4, 5},
+                               .version = 6,
+                               .pass = 7,
+                               .taken = 8,
+                               .needs = {{{1, 2}, 3, true}, {{1, 3}, 1, true}},
+                               .known = {{{1, 2}, 3, true}},
+                               .unreachable = {9, 10},
+                               .waits_for = LaneAddress{1, 2},
+                               .waits_ms = 11});
+  ExpectRoundTrip(PlacedLane{{1, 2}, -1});
+  ExpectRoundTrip(WorkerPlace{7, "10.0.0.7:5050", "b"});
+  ExpectRoundTrip(ConsumerNews{.version = 1,
+                               .placed = {{{1, 2}, 7}},
+                               .workers = {{7, "10.0.0.7:5050", "b"}},
+                               .known = {{{1, 2}, 3, true}},
+                               .tell_known = true,
+                               .failed_code = "INTERNAL",
+                               .failed = "why"});
+}
+
+TEST(ServiceTest, WhatWorkersSayAndHearGoesOverTheWireAsItIs) {
+  ExpectRoundTrip(Worker());
+  ExpectRoundTrip(Report());
+  ExpectRoundTrip(ListedJob{1, Facts(), "NOT_FOUND", "no such bucket"});
+  ExpectRoundTrip(WorkerBeat{.worker = 7,
+                             .facts = Worker(),
+                             .version = 1,
+                             .lanes = {Report()},
+                             .listed = {{1, Facts(), "NOT_FOUND", "no such bucket"}},
+                             .draining = true});
+  ExpectRoundTrip(AssignedLane{1, 2, {3, 4}, 5, 6, true});
+  ExpectRoundTrip(WorkerJob{1, 2, "hash", "sha", 3, "{}"});
+  ExpectRoundTrip(WorkerNews{.version = 1,
+                             .join = true,
+                             .assigned = {{1, 2, {3, 4}, 5, 6, true}},
+                             .jobs = {{1, 2, "hash", "sha", 3, "{}"}}});
+}
+
+TEST(ServiceTest, WhatIsLeftOutHasItsDefault) {
+  ExpectReads("{}", JobSettings());
+  ExpectReads(R"({"name":"train","consumers":2})",
+              JobSettings{.name = "train", .consumers = 2});
+  ExpectReads(R"({"facts":null,"worker":3})", WorkerBeat{.worker = 3});
+  EXPECT_EQ(JobSettings().order, "fixed");
+  EXPECT_EQ(JobSettings().visit, "exactly_once");
+  EXPECT_EQ(OpenedJob().heartbeat_ms, 1000);
+}
+
+TEST(ServiceTest, WhatIsOfTheWrongKindIsAnErrorThatSaysWhere) {
+  EXPECT_EQ(ErrorOf<OpenJob>(R"({"settings":{"consumers":"two"}})"),
+            "settings: consumers: must be a whole number in range, not \"two\"");
+  EXPECT_THAT(ErrorOf<WorkerBeat>(R"({"lanes":[{},{"rows":[]}]})"),
+              testing::StartsWith("lanes: "));
+}
+
+}  // namespace
+}  // namespace millrace::api
