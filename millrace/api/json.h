@@ -271,17 +271,24 @@ absl::StatusOr<T> FromJson(std::string_view text) {
   return value;
 }
 
-// Names the first member in which two differ, with both values, for people; empty where
-// none does.
+// Where two structs differ, with both values as JSON.
+struct Difference {
+  std::string member;
+  std::string one;
+  std::string other;
+};
+
+// Finds the first member in which they do; nothing: in none.
 template <Described T>
-std::string FirstDifference(const T& one, const T& other) {
-  std::string difference;
+std::optional<Difference> FirstDifference(const T& one, const T& other) {
+  std::optional<Difference> difference;
   boost::mp11::mp_for_each<json_internal::Members<T>>([&](auto member) {
-    const boost::json::value a = json_internal::Write(one.*member.pointer);
-    const boost::json::value b = json_internal::Write(other.*member.pointer);
-    if (a == b || !difference.empty()) return;
-    difference = base::StrCat(member.name, ": ", boost::json::serialize(a), " and ",
-                              boost::json::serialize(b));
+    const auto& a = one.*member.pointer;
+    const auto& b = other.*member.pointer;
+    if (difference || a == b) return;
+    difference =
+        Difference{member.name, boost::json::serialize(json_internal::Write(a)),
+                   boost::json::serialize(json_internal::Write(b))};
   });
   return difference;
 }

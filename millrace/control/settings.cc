@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -71,10 +72,11 @@ absl::Status CheckSettings(const api::JobSettings& settings) {
 }
 
 absl::Status SameSettings(const api::JobSettings& one, const api::JobSettings& other) {
-  const std::string difference = api::FirstDifference(one, other);
-  if (difference.empty()) return absl::OkStatus();
+  const std::optional<api::Difference> difference = api::FirstDifference(one, other);
+  if (!difference) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      base::StrCat("consumers of one run differ in ", difference));
+      base::StrCat("consumers of one run differ in ", difference->member, ": ",
+                   difference->one, " and ", difference->other));
 }
 
 }  // namespace millrace::control
