@@ -309,6 +309,20 @@ TEST(DispatcherTest, ARankOfTheRunBeforeDoesNotComeBack) {
               StatusIs(kFailedPrecondition, HasSubstr("taken over by run")));
 }
 
+// It asked to take over once; repeating that does not take the job back.
+TEST(DispatcherTest, ARankThatTookOverDoesNotDoSoAgain) {
+  Service service;
+  service.Join(Facts(1));
+  std::vector<api::OpenJob> opens = {Opening(0, 2), Opening(1, 2)};
+  for (api::OpenJob& open : opens) open.takeover = true;
+  service.Start(opens);
+  api::OpenJob other = OtherRun("slurm-2", 0);
+  other.takeover = true;
+  service.Start({other});
+  EXPECT_THAT(service.Send(opens[1]),
+              StatusIs(kFailedPrecondition, HasSubstr("by run \"slurm-2\"")));
+}
+
 TEST(DispatcherTest, GenerationsOnlyGrow) {
   Service service;
   service.Join(Facts(1));

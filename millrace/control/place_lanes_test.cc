@@ -423,6 +423,39 @@ TEST(PlaceLanesTest, TheLimitIsMeasured) {
   EXPECT_EQ(service.Placed(beat)[5], 2);
 }
 
+TEST(PlaceLanesTest, TheLimitFollowsWhatLanesTakeLately) {
+  Service service = With({Facts(1), Facts(2)});
+  api::ConsumerBeat beat = Reader(service, {1, 3, 5, 7});
+  ASSERT_EQ(service.Placed(beat)[5], 1);
+  const auto end = [&](int64_t lane) {
+    service.Pass(absl::Seconds(4), {1, 2});
+    service.Tell(service.Placed(beat)[lane],
+                 {{.job = 1, .incarnation = 1, .at = {0, lane}, .ended = true}});
+  };
+  end(1);  // After 4 seconds.
+  end(3);  // After 8: so they take 5 now, and twice that is too long.
+  beat.waits_for = api::LaneAddress{0, 5};
+  service.Pass(absl::Seconds(2), {1, 2});
+  beat.waits_ms = 10'000;
+  EXPECT_EQ(service.Placed(beat)[5], 1);
+  service.Pass(absl::Seconds(1), {1, 2});
+  beat.waits_ms = 11'000;
+  EXPECT_EQ(service.Placed(beat)[5], 2);
+}
+
+TEST(PlaceLanesTest, AStragglerMovesToAWorkerWithMoreToDo) {
+  api::WorkerFacts small = Facts(2);
+  small.lanes_max = 1;
+  Service service = With({Facts(1), small});
+  api::ConsumerBeat beat = Reader(service, {3, 4, 5});
+  ASSERT_THAT(service.Placed(beat),
+              UnorderedElementsAre(Pair(3, 1), Pair(4, 2), Pair(5, 1)));
+  service.Pass(absl::Minutes(1), {1, 2});
+  beat.waits_for = api::LaneAddress{0, 5};
+  beat.waits_ms = 60'000;
+  EXPECT_EQ(service.Placed(beat)[5], 2);
+}
+
 TEST(PlaceLanesTest, AStragglerStaysWhereThereIsNobodyElse) {
   Service service = With({Facts(1)});
   api::ConsumerBeat beat = Reader(service, {3});
