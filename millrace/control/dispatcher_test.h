@@ -50,6 +50,7 @@ inline api::JobFacts Listed(bool counted) {
 // Needs these lanes of the first pass, now.
 inline std::vector<api::NeededLane> Needs(const std::vector<int64_t>& lanes) {
   std::vector<api::NeededLane> needs;
+  needs.reserve(lanes.size());
   for (const int64_t lane : lanes) needs.push_back({{0, lane}, 0, true});
   return needs;
 }

@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "millrace/api/describe.h"
+#include "millrace/api/describe.h"  // IWYU pragma: keep
 #include "millrace/api/service.h"
 #include "millrace/api/stream.h"
 

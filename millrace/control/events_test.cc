@@ -2,6 +2,7 @@
 // alike for ever. Members may be added; a line here never changes but by that.
 #include "millrace/control/events.h"
 
+#include <cstddef>
 #include <string>
 #include <vector>
 

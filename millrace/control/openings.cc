@@ -53,8 +53,8 @@ absl::Status SameState(const api::OpenJob& one, const api::OpenJob& other) {
 absl::Status Openings::Add(const api::OpenJob& open) {
   Run& run = runs_[KeyOf(open.run)];
   const MemberKey own{open.consumer, open.member};
-  const auto other = std::ranges::find_if(
-      run, [&](const auto& entry) { return entry.first != own; });
+  const auto other =
+      std::ranges::find_if(run, [&](const auto& entry) { return entry.first != own; });
   if (other != run.end()) TRY(SameSettings(other->second.settings, open.settings));
   run.insert_or_assign(own, open);
   return absl::OkStatus();

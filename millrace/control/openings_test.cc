@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -11,7 +12,6 @@
 #include "millrace/api/state.h"
 #include "millrace/base/hash.h"
 #include "millrace/base/status_matchers.h"
-#include "millrace/control/state.h"
 #include "millrace/lanes/cursor.h"
 #include "millrace/lanes/state.h"
 

@@ -70,6 +70,7 @@ std::vector<Candidate> Dispatcher::Candidates() const {
     for (const auto& [at, placed] : job.placed) ++lanes[placed.worker];
   }
   std::vector<Candidate> candidates;
+  candidates.reserve(workers_.size());
   for (const auto& [number, worker] : workers_) {
     candidates.push_back({worker.facts, lanes[number], worker.draining});
   }

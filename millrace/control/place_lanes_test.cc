@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -44,6 +43,7 @@ api::ConsumerBeat Reader(Service& service, const std::vector<int64_t>& lanes,
 std::vector<int64_t> LanesOf(Service& service, int64_t worker) {
   std::vector<int64_t> lanes;
   const api::WorkerNews news = service.Tell(worker);
+  lanes.reserve(news.assigned.size());
   for (const api::AssignedLane& lane : news.assigned) lanes.push_back(lane.at.lane);
   return lanes;
 }

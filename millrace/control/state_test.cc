@@ -1,6 +1,8 @@
 #include "millrace/control/state.h"
 
 #include <cstdint>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "gtest/gtest.h"
 
 #include "millrace/api/service.h"
+#include "millrace/api/stream.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/control/events.h"
 
@@ -173,10 +176,10 @@ TEST(StateTest, NoSnapshotIsAnEmptyState) {
 TEST(StateTest, ReplayingTheJournalBehindAnySnapshotGivesTheSame) {
   const std::vector<Event> events = Everything();
   const State whole = After(events);
-  for (size_t taken = 0; taken <= events.size(); ++taken) {
+  for (int64_t taken = 0; taken <= std::ssize(events); ++taken) {
     const State before = After({events.begin(), events.begin() + taken});
     State state = *State::FromSnapshot(before.Snapshot());
-    for (size_t i = taken; i < events.size(); ++i) {
+    for (int64_t i = taken; i < std::ssize(events); ++i) {
       const auto event = FromLine(ToLine(events[i]));
       ASSERT_THAT(event, IsOk());
       ASSERT_THAT(state.Apply(*event), IsOk());

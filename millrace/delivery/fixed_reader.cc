@@ -322,8 +322,8 @@ absl::Status FixedReader::OnEnd(const api::LaneEnd& end) {
         base::StrCat("lane ", end.at.lane, " ended after ", end.rows,
                      " rows, before those that its files promise: a file has changed"));
   }
-  asked_batches_ -= std::erase_if(
-      found->second.asks, [&](const Ask& ask) { return ask.begin >= end.rows; });
+  asked_batches_ -= static_cast<int64_t>(std::erase_if(
+      found->second.asks, [&](const Ask& ask) { return ask.begin >= end.rows; }));
   for (Ask& ask : found->second.asks) ask.end = std::min(ask.end, end.rows);
   return OnKnown(end.at.lane, {end.rows, true});
 }

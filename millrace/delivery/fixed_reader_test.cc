@@ -19,6 +19,7 @@
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
 #include "millrace/delivery/lane_server.h"
+#include "millrace/lanes/known_lanes.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/lanes/order.h"
 #include "millrace/lanes/rest.h"
