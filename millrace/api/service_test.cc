@@ -2,13 +2,14 @@
 // whatever a later version adds to them. What is said on streams is in stream_test.cc.
 #include "millrace/api/service.h"
 
+#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "millrace/api/described_test.h"
+#include "millrace/api/stream.h"
 
 namespace millrace::api {
 namespace {
