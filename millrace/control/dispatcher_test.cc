@@ -533,8 +533,9 @@ TEST(DispatcherTest, LanesThatAllHavePassedAreForgotten) {
     }
     service.Tell(1, reports);
     ASSERT_LE(service.dispatcher().state().Find(1)->ends.size(), 100);
-    largest = std::max(largest, service.dispatcher().state().Snapshot().size());
     service.journal.clear();
+    if (lane % 5000 > 0) continue;
+    largest = std::max(largest, service.dispatcher().state().Snapshot().size());
   }
   EXPECT_LE(largest, snapshot + 6400);
 }
