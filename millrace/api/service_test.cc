@@ -65,7 +65,8 @@ TEST(ServiceTest, JobsGoOverTheWireAsTheyAre) {
                           .member = 1,
                           .opening = 1'700'000'000'000,
                           .state = "{\"pass\":1}",
-                          .takeover = true});
+                          .takeover = true,
+                          .wait_ms = 9});
   ExpectRoundTrip(OpenedJob{.ready = true,
                             .waits_for = "consumer 3",
                             .job = 1,
@@ -89,7 +90,11 @@ TEST(ServiceTest, WhatConsumersSayAndHearGoesOverTheWireAsItIs) {
                                .known = {{{1, 2}, 3, true}},
                                .unreachable = {9, 10},
                                .waits_for = LaneAddress{1, 2},
-                               .waits_ms = 11});
+                               .waits_ms = 11,
+                               .wait_ms = 12});
+  ExpectRoundTrip(PutObject{"hash", "text"});
+  ExpectRoundTrip(GetObject{"hash"});
+  ExpectRoundTrip(Object{"text"});
   ExpectRoundTrip(PlacedLane{{1, 2}, -1});
   ExpectRoundTrip(WorkerPlace{7, "10.0.0.7:5050", "b"});
   ExpectRoundTrip(ConsumerNews{.version = 1,
@@ -110,7 +115,8 @@ TEST(ServiceTest, WhatWorkersSayAndHearGoesOverTheWireAsItIs) {
                              .version = 1,
                              .lanes = {Report()},
                              .listed = {{1, Facts(), "NOT_FOUND", "no such bucket"}},
-                             .draining = true});
+                             .draining = true,
+                             .wait_ms = 13});
   ExpectRoundTrip(AssignedLane{1, 2, {3, 4}, 5, 6, true});
   ExpectRoundTrip(WorkerJob{1, 2, "hash", "sha", 3, "{}"});
   ExpectRoundTrip(WorkerNews{.version = 1,

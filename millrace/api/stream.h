@@ -61,16 +61,16 @@ struct BatchHead {
   int64_t end = 0;
   bool tail =
       false;  // Rows that fill no batch: nothing behind batching was done to them.
-  bool last = false;  // The lane ends with them.
   int64_t bytes = 0;
   std::string digest_before = {};
   std::string digest = {};
+  bool last = false;  // The lane ends with them.
 
   bool operator==(const BatchHead&) const = default;
 };
 
 BOOST_DESCRIBE_STRUCT(BatchHead, (),
-                      (at, begin, end, tail, last, bytes, digest_before, digest))
+                      (at, begin, end, tail, bytes, digest_before, digest, last))
 
 struct LaneEnd {
   LaneAddress at = {};

@@ -18,14 +18,15 @@ BatchHead Head() {
           .tail = true,
           .bytes = 4,
           .digest_before = "before",
-          .digest = "with"};
+          .digest = "with",
+          .last = true};
 }
 
 TEST(StreamTest, WhatReadersSayGoesOverTheWireAsItIs) {
   ExpectRoundTrip(LaneAddress{1, 2});
-  ExpectRoundTrip(ReaderHello{1, 2, 3, 4, 5});
+  ExpectRoundTrip(ReaderHello{1, 2, 3, 4, 5, 6});
   ExpectRoundTrip(Want{{1, 2}, 3, 4, 5});
-  ExpectRoundTrip(ReaderMessage{.hello = ReaderHello{1, 2, 3, 4, 5},
+  ExpectRoundTrip(ReaderMessage{.hello = ReaderHello{1, 2, 3, 4, 5, 6},
                                 .forget = {{1, 2}, {1, 3}},
                                 .wants = {{{1, 2}, 3, 4, 5}}});
 }

@@ -311,8 +311,8 @@ void LaneServer::SendRows(Block& block, Waiting& waiting, const JobLane& key) {
       whole ? made.bytes : made.bytes * rows / (made.end - made.begin);
   actions_.emplace_back(SendBatch{
       waiting.reader,
-      {key.at, want.begin, end, made.tail, made.tail && end == made.end, bytes,
-       whole ? made.digest_before : "", end == made.end ? made.digest : ""},
+      {key.at, want.begin, end, made.tail, bytes, whole ? made.digest_before : "",
+       end == made.end ? made.digest : "", made.tail && end == made.end},
       made.token,
       want.begin - made.begin});
   const Sent sent{waiting.reader, want.begin, end};
