@@ -1,0 +1,271 @@
+#include "millrace/worker/lane_engine.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "millrace/api/service.h"
+#include "millrace/base/bounded_queue.h"
+#include "millrace/base/check.h"
+#include "millrace/base/clock.h"
+#include "millrace/base/ids.h"
+#include "millrace/base/status_matchers.h"
+#include "millrace/core/block.h"
+#include "millrace/delivery/lane_server.h"
+#include "millrace/exec/engine.h"
+#include "millrace/exec/runs_test.h"
+#include "millrace/ops/library.h"
+#include "millrace/worker/kept_objects_test.h"
+#include "millrace/worker/plans.h"
+
+namespace millrace::worker {
+namespace {
+
+using absl::StatusCode;
+using base::IsOk;
+using base::StatusIs;
+using exec::Values;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+using Task = std::function<void()>;
+
+constexpr auto kRun = delivery::RunId{1};
+constexpr auto kOther = delivery::RunId{2};
+constexpr char kBatches[] = "%0 = range(start=0, stop=10)\n%1 = batch(%0, size=4)\n";
+
+// The test's thread is the loop.
+class LaneEngineTest : public testing::Test {
+ protected:
+  // Sets a job; its lanes may be started from then on.
+  void Begin(const std::string& operators) {
+    lanes_->SetJob(objects_.JobOf(operators));
+  }
+
+  void Start(delivery::RunId run, int64_t from = 0, int64_t lane = 0) {
+    lanes_->Start({run, {3, 1, {0, lane}}, from});
+  }
+
+  // Does what is posted, until something has come of it.
+  void Await(const std::function<bool()>& come) {
+    const absl::Time deadline = base::RealClock().Now() + absl::Seconds(20);
+    while (!come()) {
+      absl::StatusOr<Task> task = inbox_.Pop(deadline);
+      CHECK(task.ok()) << task.status();
+      (*task)();
+    }
+  }
+
+  // What the run makes next.
+  delivery::Made PullOne(delivery::RunId run) {
+    const size_t before = made_[run].size();
+    lanes_->Pull(run);
+    Await([&] { return made_[run].size() > before; });
+    return made_[run].back();
+  }
+
+  std::vector<int64_t> RowsOf(const delivery::Made& made, int64_t skip, int64_t rows) {
+    return Values<int64_t>(lanes_->Rows(made.token, skip, rows).value(), "value");
+  }
+
+  std::vector<int64_t> RowsOf(const delivery::Made& made) {
+    return RowsOf(made, 0, made.end - made.begin);
+  }
+
+  // What engine and planner do meanwhile is there when this has come.
+  void AwaitListing() {
+    lanes_->List(objects_.JobOf(kBatches));
+    const size_t before = listed_.size();
+    Await([&] { return listed_.size() > before; });
+  }
+
+  LaneEvents Events() {
+    return {
+        .on_made = [this](delivery::RunId run,
+                          const delivery::Made& made) { made_[run].push_back(made); },
+        .on_ended = [this](delivery::RunId run, int64_t rows) { ended_[run] = rows; },
+        .on_failed = [this](delivery::RunId run,
+                            const absl::Status& why) { failed_[run] = why; },
+        .on_listed =
+            [this](const api::ListedJob& listed) { listed_.push_back(listed); }};
+  }
+
+  KeptObjects objects_;
+  exec::Engine engine_{{.threads = 1}};
+  base::BoundedQueue<Task> inbox_{1024};
+  std::map<delivery::RunId, std::vector<delivery::Made>> made_;
+  std::map<delivery::RunId, int64_t> ended_;
+  std::map<delivery::RunId, absl::Status> failed_;
+  std::vector<api::ListedJob> listed_;
+  std::unique_ptr<LaneEngine> lanes_ = std::make_unique<LaneEngine>(
+      engine_,
+      std::make_unique<Plans>(engine_, ops::DefaultLibrary(), objects_.Access()),
+      [this](Task task) { CHECK(inbox_.TryPush(std::move(task))); }, Events());
+};
+
+TEST_F(LaneEngineTest, GivesABlockForEachPullThenTheTailThenTheEnd) {
+  Begin(kBatches);
+  Start(kRun);
+  const delivery::Made first = PullOne(kRun);
+  EXPECT_EQ(first.begin, 0);
+  EXPECT_EQ(first.end, 4);
+  EXPECT_FALSE(first.tail);
+  EXPECT_GT(first.bytes, 0);
+  EXPECT_EQ(first.digest_before, "");
+  EXPECT_THAT(RowsOf(first), ElementsAre(0, 1, 2, 3));
+  const delivery::Made second = PullOne(kRun);
+  EXPECT_EQ(second.digest_before, first.digest);
+  EXPECT_NE(second.digest, first.digest);
+  const delivery::Made tail = PullOne(kRun);
+  EXPECT_TRUE(tail.tail);
+  EXPECT_EQ(tail.begin, 8);
+  EXPECT_THAT(RowsOf(tail), ElementsAre(8, 9));
+  lanes_->Pull(kRun);
+  Await([&] { return ended_.contains(kRun); });
+  EXPECT_EQ(ended_[kRun], 10);
+  EXPECT_THAT(failed_, IsEmpty());
+}
+
+// It is pulled before its job is planned, and nothing is asked for twice.
+TEST_F(LaneEngineTest, WhatIsPulledBeforeThePlanIsThereComesOnce) {
+  Begin(kBatches);
+  Start(kRun);
+  lanes_->Pull(kRun);
+  lanes_->Pull(kRun);
+  Await([&] { return !made_[kRun].empty(); });
+  AwaitListing();
+  EXPECT_THAT(made_[kRun], SizeIs(1));
+  EXPECT_EQ(PullOne(kRun).begin, 4);
+}
+
+TEST_F(LaneEngineTest, RunsOfOnePassShareItsPlan) {
+  Begin(kBatches);
+  Start(kRun);
+  PullOne(kRun);
+  const int gets = objects_.gets();
+  Start(kOther, 4);
+  EXPECT_THAT(RowsOf(PullOne(kOther)), ElementsAre(4, 5, 6, 7));
+  EXPECT_EQ(objects_.gets(), gets);
+}
+
+TEST_F(LaneEngineTest, BeginsAtTheRowItIsAskedFor) {
+  Begin(kBatches);
+  Start(kRun, 3);
+  const delivery::Made made = PullOne(kRun);
+  EXPECT_EQ(made.begin, 3);
+  EXPECT_EQ(made.end, 7);
+  EXPECT_THAT(RowsOf(made), ElementsAre(3, 4, 5, 6));
+}
+
+TEST_F(LaneEngineTest, WhatIsStoppedGivesNothingMore) {
+  Begin(kBatches);
+  Start(kRun);
+  lanes_->Pull(kRun);
+  lanes_->Stop(kRun);
+  Start(kOther);
+  PullOne(kOther);
+  lanes_->Stop(kOther);
+  lanes_->Pull(kOther);
+  lanes_->Stop(kOther);  // Again: nothing.
+  AwaitListing();
+  EXPECT_THAT(made_[kRun], IsEmpty());
+  EXPECT_THAT(made_[kOther], SizeIs(1));
+  EXPECT_THAT(ended_, IsEmpty());
+  EXPECT_THAT(failed_, IsEmpty());
+}
+
+TEST_F(LaneEngineTest, ABlockStaysUntilItIsDropped) {
+  Begin(kBatches);
+  Start(kRun);
+  const delivery::Made made = PullOne(kRun);
+  lanes_->Stop(kRun);
+  EXPECT_THAT(RowsOf(made), ElementsAre(0, 1, 2, 3));
+  lanes_->Drop(made.token);
+  EXPECT_DEATH(lanes_->Drop(made.token), "");
+}
+
+TEST_F(LaneEngineTest, ALaneThatFailsIsTold) {
+  Begin(
+      "%0 = range(start=0, stop=10)\n%1 = map(%0, function={value: 1 // (.value - "
+      "6)})\n%2 = batch(%1, size=4)\n");
+  Start(kRun);
+  PullOne(kRun);
+  lanes_->Pull(kRun);
+  Await([&] { return failed_.contains(kRun); });
+  EXPECT_THAT(failed_[kRun].message(), HasSubstr("map (%1)"));
+  lanes_->Pull(kRun);  // It is over.
+  AwaitListing();
+  EXPECT_THAT(made_[kRun], SizeIs(1));
+}
+
+TEST_F(LaneEngineTest, ALaneThatIsNotThereFails) {
+  Begin(kBatches);
+  Start(kRun, 0, 1'000'000);
+  Await([&] { return failed_.contains(kRun); });
+  Start(kOther);
+  EXPECT_THAT(RowsOf(PullOne(kOther)), SizeIs(4)) << "others go on";
+}
+
+TEST_F(LaneEngineTest, APlanThatCannotBeMadeFailsItsRunsAndIsTriedAgain) {
+  const api::WorkerJob job = objects_.JobOf(kBatches);
+  api::WorkerJob lost = job;
+  lost.pipeline = "lost";
+  lanes_->SetJob(lost);
+  Start(kRun);
+  Start(kOther);
+  Await([&] { return failed_.size() == 2; });
+  for (const auto& [run, why] : failed_) {
+    EXPECT_THAT(why, StatusIs(StatusCode::kNotFound, HasSubstr("lost")));
+  }
+  lanes_->SetJob(job);
+  Start(kRun);
+  EXPECT_THAT(RowsOf(PullOne(kRun)), ElementsAre(0, 1, 2, 3));
+}
+
+TEST_F(LaneEngineTest, SlicesBatchesTailsAndPlainRows) {
+  Begin(kBatches);
+  Start(kRun);
+  const delivery::Made batch = PullOne(kRun);
+  EXPECT_THAT(RowsOf(batch, 1, 2), ElementsAre(1, 2));
+  const absl::StatusOr<core::Block> part = lanes_->Rows(batch.token, 1, 2);
+  ASSERT_THAT(part, IsOk());
+  EXPECT_EQ(part->rows(), 1) << "still a batch";
+  PullOne(kRun);
+  EXPECT_THAT(RowsOf(PullOne(kRun), 1, 1), ElementsAre(9));
+  lanes_->Stop(kRun);
+
+  api::WorkerJob plain = objects_.JobOf("%0 = range(start=0, stop=10)\n");
+  plain.incarnation = 2;
+  lanes_->SetJob(plain);
+  lanes_->Start({kOther, {3, 2, {0, 0}}, 0});
+  const delivery::Made rows = PullOne(kOther);
+  ASSERT_GE(rows.end - rows.begin, 3);
+  EXPECT_THAT(RowsOf(rows, 2, 1), ElementsAre(2));
+}
+
+TEST_F(LaneEngineTest, TellsWhatWasListedOrWhyNot) {
+  lanes_->List(objects_.JobOf(kBatches));
+  Await([&] { return listed_.size() == 1; });
+  EXPECT_EQ(listed_[0].job, 3);
+  EXPECT_EQ(listed_[0].failed_code, "");
+  EXPECT_EQ(listed_[0].facts.batch_rows, 4);
+  lanes_->List(objects_.JobOf("%0 = read_text(paths=[\"nowhere.txt\"])\n"));
+  Await([&] { return listed_.size() == 2; });
+  EXPECT_EQ(listed_[1].failed_code, "NOT_FOUND");
+  EXPECT_THAT(listed_[1].failed, HasSubstr("nowhere.txt"));
+}
+
+}  // namespace
+}  // namespace millrace::worker
