@@ -37,7 +37,12 @@ absl::StatusOr<std::string> TokenOf(const ServiceFlags& flags) {
     return absl::NotFoundError(
         base::StrCat("cannot read the token in ", flags.token_file));
   }
-  return std::string(absl::StripAsciiWhitespace(text));
+  std::string token(absl::StripAsciiWhitespace(text));
+  if (token.empty()) {
+    return absl::InvalidArgumentError(
+        base::StrCat("there is no token in ", flags.token_file));
+  }
+  return token;
 }
 
 std::optional<http::TlsOptions> TlsOf(const ServiceFlags& flags) {

@@ -4,12 +4,9 @@
 #include <future>
 #include <memory>
 #include <string>
-#include <type_traits>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -44,7 +41,9 @@ class ServerTest : public testing::Test {
 
   http::Call CallOf(const std::string& method, const std::string& path,
                     const std::string& body) const {
-    http::Call call{.address = {"127.0.0.1", server_->port()}, .method = method};
+    http::Call call;
+    call.address = {"127.0.0.1", server_->port()};
+    call.method = method;
     call.path = path;
     call.body = body;
     call.attempts_max = 1;

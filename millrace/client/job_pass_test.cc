@@ -1,0 +1,226 @@
+#include "millrace/client/job_pass.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "millrace/api/listing.h"
+#include "millrace/api/service.h"
+#include "millrace/api/state.h"
+#include "millrace/base/check.h"
+#include "millrace/base/status_matchers.h"
+#include "millrace/base/text.h"
+#include "millrace/core/block.h"
+#include "millrace/core/buffer.h"
+#include "millrace/core/pool.h"
+#include "millrace/delivery/fixed_reader.h"
+#include "millrace/exec/engine.h"
+#include "millrace/exec/lane_runs_test.h"
+#include "millrace/exec/runs_test.h"
+#include "millrace/frames/frame.h"
+#include "millrace/lanes/cutting.h"
+#include "millrace/lanes/rest.h"
+#include "millrace/lanes/state.h"
+#include "millrace/ops/library.h"
+#include "millrace/rewrite/rewrite.h"
+
+namespace millrace::client {
+namespace {
+
+using absl::StatusCode;
+using base::IsOk;
+using base::StatusIs;
+using exec::Values;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Draws, so that it matters which row of which pass they are for.
+std::string Noisy(int64_t rows, int64_t batch) {
+  return base::StrCat("%0 = range(stop=", rows,
+                      ")\n%1 = map(%0, function={value: .value, noise: "
+                      "integers(0, 1000000)})\n%2 = batch(%1, size=",
+                      batch,
+                      ")\n%3 = map(%2, function={value: .value, noise: "
+                      ".noise, total: sum(.value)})\n");
+}
+
+// A job whose rows are cut into lanes of seven, and what plans of it are made from.
+class Job {
+ public:
+  explicit Job(const std::string& text, int64_t tracks = 2)
+      : pipeline_(exec::AsWritten(text)) {
+    lanes::State state;
+    state.cuts = {{.lane_rows = 7, .exact_ends = true}};
+    opened_.seed = 5;
+    opened_.tracks = tracks;
+    opened_.facts.counted = true;
+    opened_.state = api::StateToJson(state);
+    listing_ = api::ListingToJson(PlanOf(0)->listing());
+  }
+
+  absl::StatusOr<std::unique_ptr<JobPass>> Pass(int64_t pass) {
+    return JobPass::Plan(
+        engine_, {&pipeline_, &ops::DefaultLibrary(), &opened_, listing_}, pass);
+  }
+
+  // As workers plan it.
+  std::shared_ptr<exec::LanePlan> PlanOf(int64_t pass) {
+    return exec::MustPlan(
+        engine_, pipeline_,
+        exec::PassOfJob(5, pass, {}, {{.lane_rows = 7, .exact_ends = true}}));
+  }
+
+  // What a lane gives.
+  std::vector<exec::LaneBatch> Lane(int64_t pass, int64_t lane) {
+    const auto run = exec::MustOpen(engine_, PlanOf(pass), {.lane = lane});
+    return exec::Drain(*run).batches;
+  }
+
+  void ClaimUncounted() { opened_.facts.counted = false; }
+
+ private:
+  exec::Engine engine_{{.threads = 1}};
+  rewrite::Rewritten pipeline_;
+  api::OpenedJob opened_;
+  std::string listing_;
+};
+
+// Rows of a batch or tail, as they are received.
+ReceivedPart Received(const exec::LaneBatch& batch, int64_t skip, int64_t rows) {
+  const frames::Frame frame =
+      frames::Encode(batch.block, core::HeapPool(), frames::Summed::kHead).value();
+  core::MutableBuffer bytes = core::HeapPool().Allocate(frame.bytes()).value();
+  frame.CopyTo(bytes.data());
+  delivery::BatchPart part{.skip = skip, .rows = rows, .tail = batch.tail};
+  return {std::move(bytes).Freeze(), part};
+}
+
+TEST(JobPassTest, DealsAllOfThePass) {
+  Job job(Noisy(30, 4));
+  const auto pass = job.Pass(0);
+  ASSERT_THAT(pass, IsOk());
+  const lanes::Rest whole = (*pass)->Whole();
+  EXPECT_EQ(whole.tracks.size(), 2);
+  EXPECT_EQ(whole.rows(), 30);
+  EXPECT_TRUE((*pass)->counted());
+  EXPECT_EQ((*pass)->batching().rows, 4);
+}
+
+TEST(JobPassTest, RowsThatNobodyKnowsAreTakenAsEndless) {
+  Job job(Noisy(30, 4));
+  job.ClaimUncounted();
+  const auto pass = job.Pass(0);
+  ASSERT_THAT(pass, IsOk());
+  EXPECT_FALSE((*pass)->counted());
+  for (const lanes::Track& track : (*pass)->Whole().tracks) {
+    for (const lanes::LaneRange& range : track.lanes) EXPECT_GT(range.end, 1'000'000);
+  }
+}
+
+TEST(JobPassTest, AStateSaysWhatIsLeft) {
+  Job job(Noisy(30, 4));
+  const auto pass = job.Pass(3);
+  ASSERT_THAT(pass, IsOk());
+  lanes::Rest rest = (*pass)->Whole();
+  rest.tracks[0].lanes[0].begin = 4;  // One batch was taken.
+  rest.turn = 1;
+  const lanes::State state = (*pass)->StateOf(rest);
+  EXPECT_EQ(state.pass, 3);
+  EXPECT_EQ(state.order, (lanes::OrderRecord{lanes::OrderKind::kFixed, 2}));
+  const absl::StatusOr<lanes::State> read = api::StateFromJson(api::StateToJson(state));
+  ASSERT_THAT(read, IsOk());
+  const absl::StatusOr<lanes::Rest> left = (*pass)->Left(*read);
+  ASSERT_THAT(left, IsOk());
+  EXPECT_EQ(*left, rest);
+  const lanes::State all = (*pass)->StateOf((*pass)->Whole());
+  EXPECT_EQ(*(*pass)->Left(all), (*pass)->Whole());
+}
+
+TEST(JobPassTest, OtherTracksAreDealtWhatIsLeft) {
+  Job job(Noisy(30, 4));
+  lanes::Rest rest = (*job.Pass(0))->Whole();
+  rest.tracks[0].lanes[0].begin = 4;
+  const lanes::State state = (*job.Pass(0))->StateOf(rest);
+  Job wider(Noisy(30, 6), 3);
+  const auto pass = wider.Pass(0);
+  ASSERT_THAT(pass, IsOk());
+  const absl::StatusOr<lanes::Rest> left = (*pass)->Left(state);
+  ASSERT_THAT(left, IsOk()) << "the size of batches may differ";
+  EXPECT_EQ(left->tracks.size(), 3);
+  EXPECT_EQ(left->rows(), 26);
+}
+
+TEST(JobPassTest, AStateOfAnotherPipelineIsRefusedWithTheDifference) {
+  Job job(Noisy(30, 4));
+  Job other("%0 = range(stop=30)\n%1 = batch(%0, size=4)\n");
+  const auto pass = job.Pass(0);
+  const auto others = other.Pass(0);
+  const lanes::State state = (*others)->StateOf((*others)->Whole());
+  const lanes::State own = (*pass)->StateOf((*pass)->Whole());
+  EXPECT_THAT(
+      (*pass)->Left(state),
+      StatusIs(StatusCode::kFailedPrecondition,
+               AllOf(HasSubstr(base::ToHex(state.row_fingerprint).substr(0, 8)),
+                     HasSubstr(base::ToHex(own.row_fingerprint).substr(0, 8)))));
+}
+
+TEST(JobPassTest, ABatchIsGivenAsItCame) {
+  Job job(Noisy(30, 4));
+  const exec::LaneBatch batch = job.Lane(0, 1).front();
+  ASSERT_FALSE(batch.tail);
+  const auto given = (*job.Pass(0))->BatchOf({Received(batch, 0, 4)});
+  ASSERT_THAT(given, IsOk());
+  EXPECT_TRUE(core::SameRows(*given, batch.block));
+}
+
+// Lanes of seven rows leave three each: the last operators run on both, as on a batch
+// that one lane gives.
+TEST(JobPassTest, TailsAreJoinedToWhatOneLaneWouldGive) {
+  for (const int64_t number : {0, 2}) {
+    Job job(Noisy(30, 4));
+    const exec::LaneBatch first = job.Lane(number, 0).back();
+    const exec::LaneBatch second = job.Lane(number, 1).back();
+    ASSERT_TRUE(first.tail && second.tail);
+    const auto pass = job.Pass(number);
+    ASSERT_THAT(pass, IsOk());
+    const auto joined =
+        (*pass)->BatchOf({Received(first, 0, 3), Received(second, 1, 1)});
+    ASSERT_THAT(joined, IsOk());
+    EXPECT_THAT(Values<int64_t>(*joined, "value"), ElementsAre(4, 5, 6, 12));
+    EXPECT_THAT(Values<int64_t>(*joined, "total"), ElementsAre(4 + 5 + 6 + 12));
+    std::vector<int64_t> noise = Values<int64_t>(first.block, "noise");
+    noise.push_back(Values<int64_t>(second.block, "noise")[1]);
+    EXPECT_EQ(Values<int64_t>(*joined, "noise"), noise);
+  }
+}
+
+TEST(JobPassTest, AFrameThatIsDamagedIsAnError) {
+  Job job(Noisy(30, 4));
+  ReceivedPart part = Received(job.Lane(0, 0).front(), 0, 4);
+  part.frame = part.frame.Slice(0, part.frame.size() / 2);
+  EXPECT_THAT((*job.Pass(0))->BatchOf({part}), StatusIs(StatusCode::kDataLoss));
+}
+
+TEST(JobPassTest, TailsThatMakeMoreThanABatchAreAnError) {
+  Job job(Noisy(30, 4));
+  const ReceivedPart tail = Received(job.Lane(0, 0).back(), 0, 3);
+  EXPECT_THAT((*job.Pass(0))->BatchOf({tail, tail}), StatusIs(StatusCode::kDataLoss));
+}
+
+TEST(JobPassTest, APipelineWithoutEndIsRefusedWithTheRemedy) {
+  Job job("%0 = range(stop=30)\n%1 = repeat(%0)\n%2 = batch(%1, size=4)\n");
+  EXPECT_THAT(job.Pass(0),
+              StatusIs(StatusCode::kUnimplemented, HasSubstr("leave out repeat()")));
+}
+
+}  // namespace
+}  // namespace millrace::client
