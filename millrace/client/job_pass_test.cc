@@ -1,6 +1,5 @@
 #include "millrace/client/job_pass.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,7 +14,7 @@
 #include "millrace/api/listing.h"
 #include "millrace/api/service.h"
 #include "millrace/api/state.h"
-#include "millrace/base/check.h"
+#include "millrace/base/sha256.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
 #include "millrace/core/block.h"
@@ -23,10 +22,13 @@
 #include "millrace/core/pool.h"
 #include "millrace/delivery/fixed_reader.h"
 #include "millrace/exec/engine.h"
+#include "millrace/exec/job_facts.h"
+#include "millrace/exec/lane_run.h"
 #include "millrace/exec/lane_runs_test.h"
 #include "millrace/exec/runs_test.h"
 #include "millrace/frames/frame.h"
 #include "millrace/lanes/cutting.h"
+#include "millrace/lanes/order.h"
 #include "millrace/lanes/rest.h"
 #include "millrace/lanes/state.h"
 #include "millrace/ops/library.h"
@@ -98,10 +100,10 @@ class Job {
 ReceivedPart Received(const exec::LaneBatch& batch, int64_t skip, int64_t rows) {
   const frames::Frame frame =
       frames::Encode(batch.block, core::HeapPool(), frames::Summed::kHead).value();
-  core::MutableBuffer bytes = core::HeapPool().Allocate(frame.bytes()).value();
-  frame.CopyTo(bytes.data());
+  core::Buffer bytes = core::HeapPool().Allocate(frame.bytes()).value();
+  frame.CopyTo(bytes.mutable_data());
   delivery::BatchPart part{.skip = skip, .rows = rows, .tail = batch.tail};
-  return {std::move(bytes).Freeze(), part};
+  return {std::move(bytes), part};
 }
 
 TEST(JobPassTest, DealsAllOfThePass) {
@@ -168,7 +170,7 @@ TEST(JobPassTest, AStateOfAnotherPipelineIsRefusedWithTheDifference) {
   const lanes::State own = (*pass)->StateOf((*pass)->Whole());
   EXPECT_THAT(
       (*pass)->Left(state),
-      StatusIs(StatusCode::kFailedPrecondition,
+      StatusIs(StatusCode::kInvalidArgument,
                AllOf(HasSubstr(base::ToHex(state.row_fingerprint).substr(0, 8)),
                      HasSubstr(base::ToHex(own.row_fingerprint).substr(0, 8)))));
 }

@@ -1,6 +1,7 @@
 // A service in one process: a dispatcher, workers and consumers over real sockets.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <future>
 #include <map>
@@ -256,6 +257,187 @@ TEST(ServiceTest, ALaterOpeningTakesOver) {
   absl::Status status;
   while (status.ok()) status = first->Next().status();
   EXPECT_THAT(status, StatusIs(StatusCode::kFailedPrecondition));
+}
+
+// --- Several who read ---
+
+// Opens the job as each of them at once, and gives what each reads of a pass.
+std::vector<std::vector<Batch>> ReadTogether(const ir::Pipeline& pipeline,
+                                             const std::vector<ConsumerOptions>& all) {
+  std::vector<std::future<std::vector<Batch>>> reading;
+  for (const ConsumerOptions& options : all) {
+    reading.push_back(std::async(std::launch::async, [&pipeline, options] {
+      return Read(*Consumer::Open(pipeline, options).value());
+    }));
+  }
+  std::vector<std::vector<Batch>> streams;
+  for (auto& batches : reading) streams.push_back(batches.get());
+  return streams;
+}
+
+// Two consumers that end like this.
+std::vector<ConsumerOptions> TwoWith(const Service& service,
+                                     const std::string& remainder) {
+  std::vector<ConsumerOptions> both = {Options(service, 0, 2), Options(service, 1, 2)};
+  for (ConsumerOptions& options : both) {
+    options.settings.name = base::StrCat("with ", remainder);
+    options.settings.remainder = remainder;
+  }
+  return both;
+}
+
+TEST(ServiceTest, MembersReadTheSame) {
+  Service service(2);
+  std::vector<ConsumerOptions> members;
+  for (int64_t i = 0; i < 3; ++i) {
+    members.push_back(Options(service));
+    members.back().settings.members = 3;
+    members.back().member = i;
+  }
+  const auto streams = ReadTogether(Filtered(1000, 8), members);
+  EXPECT_EQ(Sorted(streams[0]), Expected(1000, true));
+  EXPECT_EQ(streams[1], streams[0]);
+  EXPECT_EQ(streams[2], streams[0]);
+}
+
+// Of lanes that fill no batch too: those are joined, then cut.
+TEST(ServiceTest, EachTakesItsSliceOfAGlobalBatch) {
+  Service service(2);
+  for (const bool filtered : {false, true}) {
+    const ir::Pipeline pipeline = filtered ? Filtered(960, 8) : Doubled(960, 8);
+    ConsumerOptions alone = Options(service);
+    alone.settings.name = base::StrCat("alone ", filtered);
+    const std::vector<Batch> whole = Read(*Consumer::Open(pipeline, alone).value());
+    std::vector<ConsumerOptions> both = TwoWith(service, "keep");
+    for (ConsumerOptions& options : both) {
+      options.settings.name = base::StrCat("slices ", filtered);
+      options.settings.global_batch = true;
+    }
+    const auto streams = ReadTogether(pipeline, both);
+    ASSERT_EQ(streams[0].size(), whole.size());
+    ASSERT_EQ(streams[1].size(), whole.size());
+    for (size_t i = 0; i < whole.size(); ++i) {
+      Batch joined = streams[0][i];
+      joined.insert(joined.end(), streams[1][i].begin(), streams[1][i].end());
+      EXPECT_EQ(joined, whole[i]) << i;
+      EXPECT_EQ(streams[0][i].size(), streams[1][i].size()) << i;
+    }
+  }
+}
+
+// Five batches for two: one has a third, which the other lacks.
+TEST(ServiceTest, TheLastRoundIsKeptDroppedOrFilled) {
+  Service service(1);
+  const ir::Pipeline pipeline = Doubled(40, 8);
+  const auto kept = ReadTogether(pipeline, TwoWith(service, "keep"));
+  ASSERT_EQ(kept[0].size(), 3);
+  ASSERT_EQ(kept[1].size(), 2);
+  const auto dropped = ReadTogether(pipeline, TwoWith(service, "drop"));
+  EXPECT_EQ(dropped[0], std::vector<Batch>(kept[0].begin(), kept[0].begin() + 2));
+  EXPECT_EQ(dropped[1], kept[1]);
+  const auto filled = ReadTogether(pipeline, TwoWith(service, "pad"));
+  EXPECT_EQ(filled[0], kept[0]);
+  ASSERT_EQ(filled[1].size(), 3);
+  EXPECT_EQ(filled[1][2], kept[0][0]) << "with what the pass began with";
+}
+
+// --- What goes wrong ---
+
+TEST(ServiceTest, ALaneThatFailsEverywhereEndsThePassWithItsError) {
+  const ir::Pipeline pipeline = Parsed(
+      "millrace 1\n%0 = range(start=0, stop=100)\n"
+      "%1 = map(%0, function={x: 1 // (.value - 50)})\n%2 = batch(%1, size=4)\n");
+  for (const int workers : {1, 2}) {
+    Service service(workers);
+    auto consumer = Consumer::Open(pipeline, Options(service)).value();
+    absl::StatusOr<std::optional<core::Block>> next;
+    const absl::Time deadline = base::RealClock().Now() + absl::Seconds(60);
+    do {
+      next = consumer->Next(deadline);
+    } while (next.ok() && next->has_value());
+    EXPECT_THAT(next, StatusIs(StatusCode::kInvalidArgument, HasSubstr("map (%1)")));
+    EXPECT_EQ(consumer->Next(deadline).status(), next.status()) << "again";
+  }
+}
+
+TEST(ServiceTest, WhoIsCancelledWaitsNoLonger) {
+  Service service(1);
+  auto consumer = Consumer::Open(Doubled(100, 4), Options(service)).value();
+  Read(*consumer, 2);
+  consumer->Cancel();
+  EXPECT_THAT(consumer->Next(), StatusIs(StatusCode::kCancelled));
+}
+
+TEST(ServiceTest, APipelineWithoutEndIsRefused) {
+  Service service(1);
+  const ir::Pipeline pipeline = Parsed(
+      "millrace 1\n%0 = range(start=0, stop=10)\n%1 = repeat(%0)\n"
+      "%2 = batch(%1, size=4)\n");
+  EXPECT_THAT(Consumer::Open(pipeline, Options(service)),
+              StatusIs(StatusCode::kUnimplemented, HasSubstr("repeat()")));
+}
+
+// --- Jobs ---
+
+TEST(ServiceTest, TwoJobsAtOnceDoNotMix) {
+  Service service(2);
+  ConsumerOptions options = Options(service);
+  options.settings.name = "another";
+  auto one = Consumer::Open(Doubled(800, 8), Options(service)).value();
+  auto other = Consumer::Open(Filtered(900, 8), options).value();
+  std::vector<Batch> ones;
+  std::vector<Batch> others;
+  for (int i = 0; i < 20; ++i) {
+    ones.push_back(Read(*one, 1).front());
+    others.push_back(Read(*other, 1).front());
+  }
+  for (Batch& batch : Read(*one)) ones.push_back(std::move(batch));
+  for (Batch& batch : Read(*other)) others.push_back(std::move(batch));
+  EXPECT_EQ(Sorted(ones), Expected(800, false));
+  EXPECT_EQ(Sorted(others), Expected(900, true));
+}
+
+TEST(ServiceTest, AJobThatWasReadCanBeReadAgain) {
+  Service service(1);
+  std::vector<Batch> first;
+  {
+    auto consumer = Consumer::Open(Filtered(500, 8), Options(service)).value();
+    first = Read(*consumer);
+  }
+  ConsumerOptions options = Options(service);
+  options.takeover = true;
+  auto again = Consumer::Open(Filtered(500, 8), options).value();
+  EXPECT_EQ(Read(*again), first);
+}
+
+TEST(ServiceTest, GoesOnWithBatchesOfAnotherSize) {
+  Service service(2);
+  ConsumerOptions options = Options(service);
+  std::vector<Batch> batches;
+  {
+    auto consumer = Consumer::Open(Doubled(1000, 4), options).value();
+    batches = Read(*consumer, 25);
+    options.state = consumer->state();
+  }
+  options.settings.name = "larger";
+  auto consumer = Consumer::Open(Doubled(1000, 32), options).value();
+  const std::vector<Batch> rest = Read(*consumer);
+  EXPECT_EQ(rest.size(), (900 + 31) / 32);
+  batches.insert(batches.end(), rest.begin(), rest.end());
+  EXPECT_EQ(Sorted(batches), Expected(1000, false));
+}
+
+TEST(ServiceTest, AStateOfAnotherPipelineIsRefused) {
+  Service service(1);
+  ConsumerOptions options = Options(service);
+  {
+    auto consumer = Consumer::Open(Doubled(100, 4), options).value();
+    Read(*consumer, 3);
+    options.state = consumer->state();
+  }
+  options.settings.name = "other";
+  EXPECT_THAT(Consumer::Open(Filtered(100, 4), options),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("fingerprint")));
 }
 
 }  // namespace
