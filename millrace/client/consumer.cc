@@ -237,7 +237,7 @@ void Consumer::Process::BeginPass(std::unique_ptr<JobPass> plan,
 
 absl::StatusOr<std::optional<core::Block>> Consumer::Process::Next(
     absl::Time deadline) {
-  std::vector<ReceivedPart> parts;
+  ReceivedBatch received;
   std::shared_ptr<JobPass> plan;
   {
     const base::MutexLock lock(&mutex_);
@@ -249,15 +249,18 @@ absl::StatusOr<std::optional<core::Block>> Consumer::Process::Next(
     TRY(absl::Status(failed_));
     plan = plan_;
     if (reader_->ready() == FixedReader::Ready::kBatch) {
-      for (const delivery::BatchPart& part : reader_->Take().parts) {
-        parts.push_back({held_.at(part.token), part});
+      const delivery::TakenBatch taken = reader_->Take();
+      received = {{}, taken.rows, taken.slice_begin, taken.slice_end};
+      for (const delivery::BatchPart& part : taken.parts) {
+        received.parts.push_back({held_.at(part.token), part});
         if (part.last_use) held_.erase(part.token);
       }
       Act();
     }
   }
-  if (parts.empty()) return EndPass();
-  return TRY(plan->BatchOf(parts));
+  // Of a last batch of few rows there may be none for this consumer.
+  if (received.slice_begin == received.slice_end) return EndPass();
+  return TRY(plan->BatchOf(received));
 }
 
 absl::StatusOr<std::optional<core::Block>> Consumer::Process::EndPass() {

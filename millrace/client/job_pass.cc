@@ -1,5 +1,6 @@
 #include "millrace/client/job_pass.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -12,6 +13,8 @@
 #include "millrace/api/state.h"
 #include "millrace/base/status.h"
 #include "millrace/core/block.h"
+#include "millrace/core/copy_rows.h"
+#include "millrace/core/pool.h"
 #include "millrace/exec/engine.h"
 #include "millrace/exec/job_facts.h"
 #include "millrace/exec/lane_run.h"
@@ -25,6 +28,29 @@
 #include "millrace/lanes/state.h"
 
 namespace millrace::client {
+namespace {
+
+// Joins batches, repeats their rows where they are too few, and gives the part of that
+// which is wanted, as one batch.
+absl::StatusOr<core::Block> SliceOf(const std::vector<core::Block>& batches,
+                                    const ReceivedBatch& received) {
+  std::vector<core::Block> pieces;
+  int64_t rows = 0;
+  for (const core::Block& batch : batches) {
+    pieces.push_back(TRY(batch.Unstack()));
+    rows += pieces.back().rows();
+  }
+  if (rows == 0) return absl::DataLossError("a batch without rows was received");
+  for (size_t i = 0; rows < received.rows; ++i) {
+    pieces.push_back(core::Block(pieces[i]));
+    rows += pieces.back().rows();
+  }
+  const int64_t size = received.slice_end - received.slice_begin;
+  const core::Block all = TRY(core::Concatenate(pieces, core::HeapPool()));
+  return all.Slice(received.slice_begin, size).Stack(size);
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<JobPass>> JobPass::Plan(exec::Engine& engine,
                                                        const Source& source,
@@ -85,19 +111,34 @@ lanes::Batching JobPass::batching() const {
   return {facts_.join->batch_rows, facts_.join->drop_remainder};
 }
 
-absl::StatusOr<core::Block> JobPass::BatchOf(
-    const std::vector<ReceivedPart>& parts) const {
-  std::vector<core::Block> tails;
-  for (const ReceivedPart& part : parts) {
-    const core::Block block = TRY(frames::Decode(part.frame, frames::Summed::kHead));
-    if (!part.part.tail) return block;
-    tails.push_back(block.Slice(part.part.skip, part.part.rows));
-  }
+absl::StatusOr<core::Block> JobPass::Joined(
+    const std::vector<core::Block>& tails) const {
   exec::JoinedTails joined = TRY(joiner_->Join(tails, {.ends_pass = true}));
   if (joined.batches.size() != 1) {
     return absl::DataLossError("tails of lanes did not make one batch");
   }
   return std::move(joined.batches.front());
+}
+
+absl::StatusOr<core::Block> JobPass::BatchOf(const ReceivedBatch& received) const {
+  std::vector<core::Block> batches;
+  std::vector<core::Block> tails;
+  int64_t rows = 0;
+  for (const auto& [frame, part] : received.parts) {
+    const core::Block block = TRY(frames::Decode(frame, frames::Summed::kHead));
+    if (part.tail) {
+      tails.push_back(block.Slice(part.skip, part.rows));
+    } else {
+      batches.push_back(block);
+    }
+    rows += part.rows;
+  }
+  // What fills a short batch up stands behind it.
+  if (!tails.empty()) batches.insert(batches.begin(), TRY(Joined(tails)));
+  const bool whole = rows == received.rows &&
+                     received.slice_end - received.slice_begin == received.rows;
+  if (batches.size() == 1 && whole) return batches.front();
+  return SliceOf(batches, received);
 }
 
 }  // namespace millrace::client

@@ -33,6 +33,14 @@ struct ReceivedPart {
   delivery::BatchPart part;
 };
 
+// What the next batch is made of.
+struct ReceivedBatch {
+  std::vector<ReceivedPart> parts = {};
+  int64_t rows = 0;         // The joined rows are repeated up to so many …
+  int64_t slice_begin = 0;  // … and these of them are wanted.
+  int64_t slice_end = 0;
+};
+
 class JobPass {
  public:
   struct Source {
@@ -59,12 +67,13 @@ class JobPass {
   bool counted() const { return counted_; }
 
   // Makes the batch that the training loop is handed.
-  absl::StatusOr<core::Block> BatchOf(const std::vector<ReceivedPart>& parts) const;
+  absl::StatusOr<core::Block> BatchOf(const ReceivedBatch& received) const;
 
  private:
   JobPass() = default;
 
   std::vector<int64_t> LaneRows() const;
+  absl::StatusOr<core::Block> Joined(const std::vector<core::Block>& tails) const;
 
   int64_t pass_ = 0;
   uint64_t seed_ = 0;

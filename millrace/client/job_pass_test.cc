@@ -106,6 +106,14 @@ ReceivedPart Received(const exec::LaneBatch& batch, int64_t skip, int64_t rows) 
   return {std::move(bytes), part};
 }
 
+// All rows of these.
+ReceivedBatch Whole(std::vector<ReceivedPart> parts) {
+  ReceivedBatch batch{.parts = std::move(parts)};
+  for (const ReceivedPart& part : batch.parts) batch.rows += part.part.rows;
+  batch.slice_end = batch.rows;
+  return batch;
+}
+
 TEST(JobPassTest, DealsAllOfThePass) {
   Job job(Noisy(30, 4));
   const auto pass = job.Pass(0);
@@ -179,7 +187,7 @@ TEST(JobPassTest, ABatchIsGivenAsItCame) {
   Job job(Noisy(30, 4));
   const exec::LaneBatch batch = job.Lane(0, 1).front();
   ASSERT_FALSE(batch.tail);
-  const auto given = (*job.Pass(0))->BatchOf({Received(batch, 0, 4)});
+  const auto given = (*job.Pass(0))->BatchOf(Whole({Received(batch, 0, 4)}));
   ASSERT_THAT(given, IsOk());
   EXPECT_TRUE(core::SameRows(*given, batch.block));
 }
@@ -195,7 +203,7 @@ TEST(JobPassTest, TailsAreJoinedToWhatOneLaneWouldGive) {
     const auto pass = job.Pass(number);
     ASSERT_THAT(pass, IsOk());
     const auto joined =
-        (*pass)->BatchOf({Received(first, 0, 3), Received(second, 1, 1)});
+        (*pass)->BatchOf(Whole({Received(first, 0, 3), Received(second, 1, 1)}));
     ASSERT_THAT(joined, IsOk());
     EXPECT_THAT(Values<int64_t>(*joined, "value"), ElementsAre(4, 5, 6, 12));
     EXPECT_THAT(Values<int64_t>(*joined, "total"), ElementsAre(4 + 5 + 6 + 12));
@@ -205,17 +213,44 @@ TEST(JobPassTest, TailsAreJoinedToWhatOneLaneWouldGive) {
   }
 }
 
+TEST(JobPassTest, GivesThePartOfJoinedTailsThatIsWanted) {
+  Job job("%0 = range(stop=30)\n%1 = batch(%0, size=4)\n");
+  ReceivedBatch batch = Whole(
+      {Received(job.Lane(0, 0).back(), 0, 3), Received(job.Lane(0, 1).back(), 0, 1)});
+  batch.slice_begin = 2;
+  const auto given = (*job.Pass(0))->BatchOf(batch);
+  ASSERT_THAT(given, IsOk());
+  EXPECT_EQ(given->rows(), 1) << "a batch";
+  EXPECT_THAT(Values<int64_t>(*given, "value"), ElementsAre(6, 11));
+}
+
+TEST(JobPassTest, AShortBatchIsFilledUpByABatchOrRepeated) {
+  Job job("%0 = range(stop=30)\n%1 = batch(%0, size=4)\n");
+  const auto pass = job.Pass(0);
+  const ReceivedPart tail = Received(job.Lane(0, 0).back(), 0, 3);
+  exec::LaneBatch fill = job.Lane(0, 1).front();
+  fill.block = fill.block.Unstack()->Slice(0, 1).Stack(1);
+  const auto filled = (*pass)->BatchOf(Whole({tail, Received(fill, 0, 1)}));
+  ASSERT_THAT(filled, IsOk());
+  EXPECT_THAT(Values<int64_t>(*filled, "value"), ElementsAre(4, 5, 6, 7));
+  const auto repeated =
+      (*pass)->BatchOf({.parts = {tail}, .rows = 8, .slice_begin = 2, .slice_end = 8});
+  ASSERT_THAT(repeated, IsOk());
+  EXPECT_THAT(Values<int64_t>(*repeated, "value"), ElementsAre(6, 4, 5, 6, 4, 5));
+}
+
 TEST(JobPassTest, AFrameThatIsDamagedIsAnError) {
   Job job(Noisy(30, 4));
   ReceivedPart part = Received(job.Lane(0, 0).front(), 0, 4);
   part.frame = part.frame.Slice(0, part.frame.size() / 2);
-  EXPECT_THAT((*job.Pass(0))->BatchOf({part}), StatusIs(StatusCode::kDataLoss));
+  EXPECT_THAT((*job.Pass(0))->BatchOf(Whole({part})), StatusIs(StatusCode::kDataLoss));
 }
 
 TEST(JobPassTest, TailsThatMakeMoreThanABatchAreAnError) {
   Job job(Noisy(30, 4));
   const ReceivedPart tail = Received(job.Lane(0, 0).back(), 0, 3);
-  EXPECT_THAT((*job.Pass(0))->BatchOf({tail, tail}), StatusIs(StatusCode::kDataLoss));
+  EXPECT_THAT((*job.Pass(0))->BatchOf(Whole({tail, tail})),
+              StatusIs(StatusCode::kDataLoss));
 }
 
 TEST(JobPassTest, APipelineWithoutEndIsRefusedWithTheRemedy) {

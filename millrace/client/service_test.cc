@@ -341,6 +341,33 @@ TEST(ServiceTest, TheLastRoundIsKeptDroppedOrFilled) {
   EXPECT_EQ(filled[1][2], kept[0][0]) << "with what the pass began with";
 }
 
+TEST(ServiceTest, AShortGlobalBatchIsCutDroppedOrFilled) {
+  Service service(1);
+  std::map<std::string, std::vector<std::vector<Batch>>> ends;
+  for (const std::string remainder : {"keep", "drop", "pad"}) {
+    std::vector<ConsumerOptions> both = TwoWith(service, remainder);
+    for (ConsumerOptions& options : both) options.settings.global_batch = true;
+    ends[remainder] = ReadTogether(Doubled(11, 8), both);
+  }
+  const Batch first = {0, 2, 4, 6};
+  const Batch second = {8, 10, 12, 14};
+  EXPECT_EQ(ends["drop"][0], std::vector<Batch>{first});
+  EXPECT_EQ(ends["drop"][1], std::vector<Batch>{second});
+  EXPECT_EQ(ends["keep"][0], (std::vector<Batch>{first, {16}}));
+  EXPECT_EQ(ends["keep"][1], (std::vector<Batch>{second, {18, 20}}));
+  EXPECT_EQ(ends["pad"][0], (std::vector<Batch>{first, {16, 18, 20, 0}}));
+  EXPECT_EQ(ends["pad"][1], (std::vector<Batch>{second, {2, 4, 6, 8}}));
+}
+
+TEST(ServiceTest, GivesRowsWhereNothingIsBatched) {
+  Service service(1);
+  const ir::Pipeline pipeline = Parsed(
+      "millrace 1\n%0 = range(start=0, stop=200)\n"
+      "%1 = map(%0, function={x: .value * 2})\n");
+  auto consumer = Consumer::Open(pipeline, Options(service)).value();
+  EXPECT_EQ(Sorted(Read(*consumer)), Expected(200, false));
+}
+
 // --- What goes wrong ---
 
 TEST(ServiceTest, ALaneThatFailsEverywhereEndsThePassWithItsError) {
@@ -355,7 +382,7 @@ TEST(ServiceTest, ALaneThatFailsEverywhereEndsThePassWithItsError) {
     do {
       next = consumer->Next(deadline);
     } while (next.ok() && next->has_value());
-    EXPECT_THAT(next, StatusIs(StatusCode::kInvalidArgument, HasSubstr("map (%1)")));
+    EXPECT_THAT(next, StatusIs(StatusCode::kDataLoss, HasSubstr("map (%1)")));
     EXPECT_EQ(consumer->Next(deadline).status(), next.status()) << "again";
   }
 }
