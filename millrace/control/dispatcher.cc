@@ -330,8 +330,9 @@ void Dispatcher::Join(const api::WorkerFacts& facts, absl::Time now) {
   worker.version = NewVersion();
 }
 
-// What a worker tells of a lane. One that nobody has placed is adopted: it was, before
-// this dispatcher started.
+// What a worker tells of a lane. One that nobody has placed is adopted while the
+// dispatcher is quiet: it was, before this dispatcher started. Later the worker is to
+// let go of it, so its news must not have it.
 absl::Status Dispatcher::Report(int64_t worker, const api::LaneReport& report,
                                 absl::Time now) {
   const JobState* const state = state_.Find(report.job);
@@ -344,7 +345,7 @@ absl::Status Dispatcher::Report(int64_t worker, const api::LaneReport& report,
     return absl::OkStatus();
   }
   const auto [placed, adopted] = job.placed.try_emplace(report.at);
-  if (adopted && !report.released) {
+  if (adopted && !report.released && now < quiet_until_) {
     placed->second = {worker, 0, true, NewVersion(), now};
     Changed(worker);
   } else if (adopted) {
