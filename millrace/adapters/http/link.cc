@@ -83,6 +83,7 @@ absl::StatusOr<Progress> Link::WriteOnce() {
 }
 
 void Link::SetDeadline(absl::Duration within, absl::Status error) {
+  if (!closed_.ok()) return;  // A timer would only keep the loop from ending.
   timer_.expires_after(
       absl::ToChronoNanoseconds(std::max(within, absl::ZeroDuration())));
   timer_.async_wait([self = shared_from_this(), error = std::move(error),

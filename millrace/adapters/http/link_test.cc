@@ -142,6 +142,18 @@ TEST_F(LinkTest, TheFirstReasonToCloseStays) {
   EXPECT_THAT(read.Wait(), StatusIs(absl::StatusCode::kAborted, "first"));
 }
 
+// Else a loop that is to end would wait for it.
+TEST_F(LinkTest, NoDeadlineKeepsWhatIsClosed) {
+  std::weak_ptr<Link> closed;
+  OnLoop([&] {
+    const auto link = std::make_shared<Link>(far_->TakeSocket());
+    link->Close(absl::CancelledError("done"));
+    link->SetDeadline(absl::Hours(1), absl::DeadlineExceededError("too slow"));
+    closed = link;
+  });
+  OnLoop([&] { EXPECT_TRUE(closed.expired()); });
+}
+
 TEST_F(LinkTest, ASocketMayBeTaken) {
   Result<absl::Status> read;
   OnLoop([&] {
