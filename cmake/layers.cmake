@@ -32,8 +32,8 @@ millrace_layer(control  USES api)
 millrace_layer(delivery USES api)
 millrace_layer(sim      USES control delivery)
 millrace_layer(transport USES api frames   THREADS in_process)
-# Not under the thread sanitizer: it does not see how Debian's Abseil counts references of
-# a status that threads share.
+# Not under the thread sanitizer: it does not see how Debian's Abseil counts references
+# of a status that threads share.
 millrace_layer(adapters/http USES transport LINKS ${MILLRACE_SSL} ${MILLRACE_CRYPTO})
 millrace_layer(dispatcher USES control metadata adapters/http)
 millrace_layer(rewrite  USES ir            TESTS_USE ops)
