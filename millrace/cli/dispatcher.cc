@@ -1,10 +1,12 @@
 // millrace dispatcher: the process that holds the state of jobs and decides.
 
+#include <cstdint>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <random>
-#include <stop_token>
 #include <string>
+#include <system_error>
 
 #include "absl/status/status.h"
 #include <CLI/CLI.hpp>
@@ -31,7 +33,11 @@ struct Options {
 
 absl::StatusOr<std::unique_ptr<metadata::MetadataStore>> OpenStore(
     const std::string& folder) {
-  if (!folder.empty()) return TRY(metadata::EmbeddedStore::Open(folder));
+  if (!folder.empty()) {
+    std::error_code ignored;  // The store says what is wrong with the folder.
+    std::filesystem::create_directories(folder, ignored);
+    return TRY(metadata::EmbeddedStore::Open(folder));
+  }
   std::cerr << "No --state: jobs are forgotten when this process ends.\n";
   return std::make_unique<metadata::MemoryStore>();
 }

@@ -111,7 +111,7 @@ class ServiceTest : public testing::Test {
   void SetUp() override {
     folder_ = std::filesystem::path(testing::TempDir()) /
               base::StrCat("millrace-service-", getpid());
-    std::filesystem::create_directories(folder_ / "state");
+    std::filesystem::create_directories(folder_);
     StartDispatcher("127.0.0.1:0");
     for (int i = 0; i < 2; ++i) AddWorker();
   }
