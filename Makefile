@@ -10,6 +10,10 @@ MAKEFLAGS += --no-print-directory
 
 # What a run may cost; `make fuzz FUZZ_SECONDS=600` changes it for once.
 FUZZ_SECONDS ?= 60
+SIM_SEEDS ?= 20000
+SIM_FIRST ?= 1000
+FAULTS_RUNS ?= 200
+FAULTS_SEED ?= 1000
 LINT_SECONDS ?= 240
 BENCH ?= .
 
@@ -19,6 +23,7 @@ ninja = --parallel $(shell nproc) $(if $(MAKE_TERMOUT),,-- --quiet)
 ctest = ctest --preset $(1) --parallel $(shell nproc)
 
 .PHONY: help demo test unit asan tsan python-test package-test frameworks-test wheel
+.PHONY: sim faults
 .PHONY: bench style clang-tidy lint lint-all format fuzz golden clean
 .PHONY: setup-build setup-package setup-check setup-frameworks
 
@@ -27,7 +32,7 @@ help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' $(MAKEFILE_LIST) \
 	  | while read -r name text; do printf '  make %-15s %s\n' "$$name" "$$text"; done
 
-demo: setup-package configure-release  ## Build, make images, train on them, time it
+demo: setup-package configure-release  ## Build; a service feeds a training loop
 	$(call say,Building the Python module and the command (optimised))
 	@cmake --build --preset release --target _core millrace $(ninja)
 	$(call say,Running the demo)
@@ -60,7 +65,7 @@ python-test: setup-check  ## The tests of the project's own Python tools
 
 package-test: setup-check configure-dev  ## The tests of the Python package
 	$(call say,Building the Python module)
-	@cmake --build --preset dev --target _core $(ninja)
+	@cmake --build --preset dev --target _core millrace $(ninja)
 	$(call say,Running the tests of the Python package)
 	@PYTHONPATH=build/dev/python $(PYTHON) -m pytest -q -m 'not frameworks' python/tests
 
@@ -114,6 +119,19 @@ fuzz: setup-check configure-asan  ## Run each fuzz target for FUZZ_SECONDS (60)
 	$(call say,Building the fuzz targets (Clang))
 	@cmake --build --preset fuzzers $(ninja)
 	@tools/fuzz $(FUZZ_SECONDS)
+
+sim: configure-dev  ## Simulate a whole service under faults: SIM_SEEDS seeds (20000)
+	$(call say,Building the simulator)
+	@cmake --build --preset dev --target sim_test $(ninja)
+	$(call say,Running $(SIM_SEEDS) seeds from $(SIM_FIRST) on)
+	@tools/sim $(SIM_SEEDS) $(SIM_FIRST)
+
+faults: setup-check configure-dev  ## Real processes under faults, FAULTS_RUNS (200)
+	$(call say,Building the Python module and the command)
+	@cmake --build --preset dev --target _core millrace $(ninja)
+	$(call say,Running $(FAULTS_RUNS) seeds from $(FAULTS_SEED) on)
+	@MILLRACE_FAULTS_RUNS=$(FAULTS_RUNS) MILLRACE_FAULTS_SEED=$(FAULTS_SEED) \
+	  PYTHONPATH=build/dev/python $(PYTHON) -m pytest -q -s python/tests/faults_test.py
 
 golden: configure-dev  ## Rewrite the golden files from what the code says now
 	$(call say,Rewriting the golden files: review the difference like code)

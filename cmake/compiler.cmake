@@ -18,9 +18,11 @@ endif()
 find_program(MILLRACE_CCACHE ccache)
 if(MILLRACE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # It keeps what is compiled with precompiled headers, and goes by the compiler's own
-  # list of headers, which saves reading them all twice on a first build.
+  # list of headers, which saves reading them all twice on a first build. What one clone
+  # compiled serves the others.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 ${MILLRACE_CCACHE})
+      CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1
+      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${MILLRACE_CCACHE})
 endif()
 
 # No fused multiply-add behind our back: the same pipeline gives the same bits on

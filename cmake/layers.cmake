@@ -19,6 +19,10 @@ find_library(MILLRACE_CRYPTO NAMES libcrypto.a REQUIRED)
 millrace_layer(base
     LINKS spdlog::spdlog_header_only md ${CMAKE_DL_LIBS}
     THREADS bounded_queue clock log metrics mutex thread_cells)
+# The one file that knows where the project is, so that all others compile to the same
+# in every clone.
+set_source_files_properties(millrace/base/golden_file.cc PROPERTIES
+    COMPILE_DEFINITIONS MILLRACE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 millrace_layer(codec    USES base
     LINKS ${MILLRACE_ZLIB} ${MILLRACE_ZSTD} lz4 simdjson snappy)
 millrace_layer(core     USES base          THREADS pool)
@@ -44,10 +48,11 @@ millrace_layer(plugin   USES ops           TESTS_USE exec)
 millrace_layer(adapters/arrow USES ops      TESTS_USE exec THREADS part_bytes)
 millrace_layer(exec     USES ops rewrite profile
     THREADS branches engine faulty_files lane_run pass_run)
-millrace_layer(worker   USES delivery exec adapters/http)
+millrace_layer(worker   USES delivery exec adapters/http   TESTS_USE dispatcher)
 millrace_layer(client   USES delivery exec adapters/http   TESTS_USE dispatcher worker)
-millrace_layer(adapters/python USES exec api adapters/arrow plugin)
-millrace_layer(bench    USES exec)
+millrace_layer(adapters/python USES exec api adapters/arrow plugin client
+    TESTS_USE dispatcher worker)
+millrace_layer(bench    USES exec dispatcher worker client)
 millrace_layer(cli      USES bench plugin adapters/arrow dispatcher worker client
     LINKS CLI11::CLI11)
 

@@ -134,8 +134,6 @@ function(_millrace_tests name target files threads)
   target_link_libraries(${target}_test PRIVATE ${target} GTest::gmock_main)
   # Tests run briefly and are compiled often: optimising them would cost more.
   target_compile_options(${target}_test PRIVATE -O0)
-  target_compile_definitions(${target}_test PRIVATE
-                             MILLRACE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   _millrace_test_headers(${target}_test)
   foreach(file IN LISTS files)
     cmake_path(GET file STEM stem)

@@ -321,6 +321,7 @@ def dataset_page() -> Page:
 
 _LOADER = ("millrace", "Loader")
 _DISTRIBUTED = ("millrace.distributed", "DistributedLoader")
+_SERVICE = ("millrace.service", "ServiceLoader")
 _FRAMEWORK = ("millrace.frameworks.delivery", "FrameworkLoader")
 _ITERABLE = ("millrace.frameworks.torch_iterable", "TorchIterable")
 
@@ -331,6 +332,9 @@ def loaders_page() -> Page:
         function_entry("millrace", "loader"),
         *class_entries("Loader", _LOADER, made=False),
         *class_entries("DistributedLoader", _DISTRIBUTED, made=False),
+        *class_entries("ServiceLoader", _SERVICE, made=False),
+        function_entry("millrace", "join_states"),
+        *class_entries("Access", ("millrace", "Access")),
         *class_entries("FrameworkLoader", _FRAMEWORK, made=False),
         *class_entries("TorchIterable", _ITERABLE, made=False),
         *class_entries("Origin", ("millrace", "Origin")),

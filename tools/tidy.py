@@ -39,6 +39,7 @@ LIBRARIES = {
     "immintrin.h": "codec",  # The instructions of x86 processors.
     "jerror.h": "kernels/image",  # libjpeg-turbo
     "jpeglib.h": "kernels/image",  # libjpeg-turbo
+    "lz4.h": "codec",
     "lz4frame.h": "codec",
     "openssl/": "adapters/http",
     "parquet/": "adapters/arrow_module",
@@ -60,7 +61,7 @@ EVERYWHERE = re.compile(
     r"absl/|gtest/|gmock/|benchmark/benchmark\.h$|"
     r"[a-z_0-9]+$|"  # <vector>: the C++ library has no endings.
     r"(sys|netinet|arpa|linux)/|"
-    r"(unistd|fcntl|poll|pthread|sched|signal|errno|stdio|stdlib|time)\.h$"
+    r"(unistd|fcntl|poll|pthread|sched|signal|errno|stdio|stdlib|termios|time)\.h$"
 )
 
 # What a layer without threads, sockets, files and clocks cannot need.

@@ -1,20 +1,25 @@
 #include "millrace/api/error.h"
 
-#include <string_view>
+#include <string>
 
 #include "absl/status/status.h"
 
-#include "millrace/base/text.h"
+#include "millrace/base/check.h"
 
 namespace millrace::api {
 
-absl::Status ToStatus(std::string_view code, std::string_view message) {
+Error ToError(const absl::Status& status) {
+  CHECK(!status.ok());
+  return {absl::StatusCodeToString(status.code()), std::string(status.message())};
+}
+
+absl::Status ToStatus(const Error& error) {
   constexpr int kLast = static_cast<int>(absl::StatusCode::kUnauthenticated);
   for (int number = 1; number <= kLast; ++number) {
     const auto known = static_cast<absl::StatusCode>(number);
-    if (absl::StatusCodeToString(known) == code) return {known, base::ToAbsl(message)};
+    if (absl::StatusCodeToString(known) == error.code) return {known, error.message};
   }
-  return absl::UnknownError(base::ToAbsl(message));
+  return absl::UnknownError(error.message);
 }
 
 }  // namespace millrace::api

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "absl/status/status.h"
 #include <boost/describe.hpp>
@@ -13,11 +12,15 @@ namespace millrace::api {
 struct Error {
   std::string code = {};     // The name of a status code: "NOT_FOUND".
   std::string message = {};  // One sentence: what is wrong, where, and what to do.
+
+  bool operator==(const Error&) const = default;
 };
 
 BOOST_DESCRIBE_STRUCT(Error, (), (code, message))
 
-// Makes the error again; Unknown where no code has that name.
-absl::Status ToStatus(std::string_view code, std::string_view message);
+// A status that is not OK as it travels, and made again from that; Unknown where no
+// code has that name.
+Error ToError(const absl::Status& status);
+absl::Status ToStatus(const Error& error);
 
 }  // namespace millrace::api

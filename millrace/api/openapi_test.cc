@@ -128,7 +128,7 @@ std::string OnLines(const boost::json::value& value, const std::string& indent) 
 }
 
 TEST(OpenapiTest, DoesWhatTheGoldenFileSays) {
-  const std::string path = MILLRACE_SOURCE_DIR "/millrace/api/testdata/openapi.golden";
+  const std::string path = base::SourcePath("millrace/api/testdata/openapi.golden");
   EXPECT_THAT(base::CheckGolden(path,
                                 [](const base::GoldenCase&) {
                                   return OnLines(boost::json::parse(Page()), "");

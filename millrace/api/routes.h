@@ -2,6 +2,7 @@
 // page says so.
 #pragma once
 
+#include "millrace/api/operations.h"
 #include "millrace/api/route.h"
 #include "millrace/api/service.h"
 
@@ -18,6 +19,12 @@ inline constexpr auto kDispatcherRoutes = Routes(
         "A worker joins or tells what it runs, and hears what it is to run."},
     Route<PutObject, Nothing>{"POST", "/v1/objects",
                               "Keeps a pipeline or listing by its hash."},
-    Route<GetObject, Object>{"POST", "/v1/objects/get", "Gives what was kept."});
+    Route<GetObject, Object>{"POST", "/v1/objects/get", "Gives what was kept."},
+    Route<GetStatus, ServiceStatus>{"GET", "/v1/status", "Tells how the service is."},
+    Route<ListJobs, JobList>{"GET", "/v1/jobs", "Tells which jobs there are."},
+    Route<ListWorkers, WorkerList>{"GET", "/v1/workers",
+                                   "Tells which workers there are."},
+    Route<ListNotices, NoticeList>{"GET", "/v1/notices",
+                                   "Tells what has happened lately."});
 
 }  // namespace millrace::api

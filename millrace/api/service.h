@@ -10,11 +10,23 @@
 
 #include <boost/describe.hpp>
 
+#include "millrace/api/error.h"
+#include "millrace/api/rights.h"
 #include "millrace/api/stream.h"
 
 namespace millrace::api {
 
 // --- Jobs ---
+
+// A package of Python's, or Python itself under the name "python".
+struct Package {
+  std::string name = {};
+  std::string version = {};
+
+  bool operator==(const Package&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(Package, (), (name, version))
 
 // What a job is; the same from all its consumers.
 struct JobSettings {
@@ -31,13 +43,15 @@ struct JobSettings {
   bool global_batch = false;
   int64_t open_lanes = 0;  // 0: chosen.
   std::optional<int64_t> seed = {};
+  std::vector<Package> packages = {};  // That its Python functions need; none: no such.
 
   bool operator==(const JobSettings&) const = default;
 };
 
 BOOST_DESCRIBE_STRUCT(JobSettings, (),
                       (name, pipeline, consumers, members, order, visit, remainder,
-                       sharding, target, tags, global_batch, open_lanes, seed))
+                       sharding, target, tags, global_batch, open_lanes, seed,
+                       packages))
 
 // One launch of a training program.
 struct RunName {
@@ -58,12 +72,15 @@ struct JobFacts {
   int64_t batch_rows = 1;
   int64_t lane_bytes = 0;  // Least working set of an open lane.
   bool python = false;     // It holds Python functions.
+  int64_t rows = -1;       // Of a pass, that are batched; -1: not known beforehand.
+  bool drop_remainder = false;  // What fills no batch at the end is left out.
 
   bool operator==(const JobFacts&) const = default;
 };
 
 BOOST_DESCRIBE_STRUCT(JobFacts, (),
-                      (manifest, lanes, counted, batch_rows, lane_bytes, python))
+                      (manifest, lanes, counted, batch_rows, lane_bytes, python, rows,
+                       drop_remainder))
 
 // A member of a consumer opens a job, or goes on waiting for the others to open it.
 struct OpenJob {
@@ -71,8 +88,9 @@ struct OpenJob {
   RunName run = {};
   int64_t consumer = 0;
   int64_t member = 0;
-  int64_t opening = 0;  // Its time, in milliseconds: a later opening has a larger one.
+  int64_t opening = 0;     // A number that it drew: another opening has another one.
   std::string state = {};  // To go on from; empty: from the start.
+  bool resume = false;     // Without a state: from what was told last.
   bool takeover = false;
   int64_t wait_ms = 0;  // That the answer may be waited for.
 
@@ -80,8 +98,8 @@ struct OpenJob {
 };
 
 BOOST_DESCRIBE_STRUCT(OpenJob, (),
-                      (settings, run, consumer, member, opening, state, takeover,
-                       wait_ms))
+                      (settings, run, consumer, member, opening, state, resume,
+                       takeover, wait_ms))
 
 struct OpenedJob {
   bool ready = false;
@@ -94,13 +112,14 @@ struct OpenedJob {
   std::string state = {};  // All consumers', as of this start.
   JobFacts facts = {};
   int64_t heartbeat_ms = 1000;
+  std::vector<std::string> differences = {};  // Of packages on workers, in words.
 
   bool operator==(const OpenedJob&) const = default;
 };
 
 BOOST_DESCRIBE_STRUCT(OpenedJob, (),
                       (ready, waits_for, job, incarnation, generation, seed, tracks,
-                       state, facts, heartbeat_ms))
+                       state, facts, heartbeat_ms, differences))
 
 // --- Consumers ---
 
@@ -136,14 +155,17 @@ struct ConsumerBeat {
   std::vector<int64_t> unreachable = {};  // Workers.
   std::optional<LaneAddress> waits_for = {};
   int64_t waits_ms = 0;
-  int64_t wait_ms = 0;  // That news may be waited for.
+  int64_t wait_ms = 0;                // That news may be waited for.
+  std::vector<PassBeat> passes = {};  // In any order: those it has begun.
+  bool leaves = false;                // It reads no more: others may have the job.
+  std::string state = {};  // Now and then: where it is, for who resumes without one.
 
   bool operator==(const ConsumerBeat&) const = default;
 };
 
 BOOST_DESCRIBE_STRUCT(ConsumerBeat, (),
                       (reader, version, pass, taken, needs, known, unreachable,
-                       waits_for, waits_ms, wait_ms))
+                       waits_for, waits_ms, wait_ms, passes, leaves, state))
 
 struct PlacedLane {
   LaneAddress at = {};
@@ -169,16 +191,17 @@ struct ConsumerNews {
   std::vector<PlacedLane> placed = {};
   std::vector<WorkerPlace> workers = {};  // Of these.
   std::vector<KnownRows> known = {};
-  bool tell_known = false;       // The dispatcher has forgotten what consumers know.
-  std::string failed_code = {};  // The pass cannot go on, and why.
-  std::string failed = {};
+  bool tell_known = false;  // The dispatcher has forgotten what consumers know.
+  std::optional<Error> failed = {};   // Why the pass cannot go on.
+  std::vector<PassNews> passes = {};  // In any order: of those it has begun.
+  int64_t passes_over = 0;            // All have gone on from those before this one.
 
   bool operator==(const ConsumerNews&) const = default;
 };
 
 BOOST_DESCRIBE_STRUCT(ConsumerNews, (),
-                      (version, placed, workers, known, tell_known, failed_code,
-                       failed))
+                      (version, placed, workers, known, tell_known, failed, passes,
+                       passes_over))
 
 // --- Workers ---
 
@@ -192,13 +215,14 @@ struct WorkerFacts {
   bool python = false;  // It may run Python functions.
   int64_t index = 0;    // Of `of`, in static sharding.
   int64_t of = 0;
+  std::vector<Package> packages = {};  // That Python functions find there, by name.
 
   bool operator==(const WorkerFacts&) const = default;
 };
 
 BOOST_DESCRIBE_STRUCT(WorkerFacts, (),
                       (worker, address, host, tags, lanes_max, memory_bytes, python,
-                       index, of))
+                       index, of, packages))
 
 // A lane of one start of a job, and what happened to it on a worker.
 struct LaneReport {
@@ -208,26 +232,25 @@ struct LaneReport {
   int64_t rows = 0;
   bool ended = false;
   bool released = false;  // All who read it have had all of it.
-  std::string failed_code = {};
-  std::string failed = {};
+  std::optional<Error> failed = {};
 
   bool operator==(const LaneReport&) const = default;
 };
 
 BOOST_DESCRIBE_STRUCT(LaneReport, (),
-                      (job, incarnation, at, rows, ended, released, failed_code,
-                       failed))
+                      (job, incarnation, at, rows, ended, released, failed))
 
 struct ListedJob {
   int64_t job = 0;
+  std::string pipeline =
+      {};  // Whose sources were listed: the job may have another now.
   JobFacts facts = {};
-  std::string failed_code = {};
-  std::string failed = {};
+  std::optional<Error> failed = {};
 
   bool operator==(const ListedJob&) const = default;
 };
 
-BOOST_DESCRIBE_STRUCT(ListedJob, (), (job, facts, failed_code, failed))
+BOOST_DESCRIBE_STRUCT(ListedJob, (), (job, pipeline, facts, failed))
 
 struct WorkerBeat {
   int64_t worker = 0;
@@ -236,13 +259,14 @@ struct WorkerBeat {
   std::vector<LaneReport> lanes = {};     // What has changed; all, with its facts.
   std::vector<ListedJob> listed = {};
   bool draining = false;  // It leaves: no more lanes.
+  bool left = false;      // It has left: this is the last beat.
   int64_t wait_ms = 0;    // That news may be waited for.
 
   bool operator==(const WorkerBeat&) const = default;
 };
 
 BOOST_DESCRIBE_STRUCT(WorkerBeat, (),
-                      (worker, facts, version, lanes, listed, draining, wait_ms))
+                      (worker, facts, version, lanes, listed, draining, left, wait_ms))
 
 struct AssignedLane {
   int64_t job = 0;

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "millrace/api/described_test.h"
+#include "millrace/api/error.h"
 #include "millrace/api/stream.h"
 
 namespace millrace::api {
@@ -27,10 +28,11 @@ JobSettings Settings() {
           .tags = {"gpu", "fast"},
           .global_batch = true,
           .open_lanes = 16,
-          .seed = -1};
+          .seed = -1,
+          .packages = {{"python", "3.11.2"}, {"numpy", "2.0.1"}}};
 }
 
-JobFacts Facts() { return {"sha", 100, true, 256, 4096, true}; }
+JobFacts Facts() { return {"sha", 100, true, 256, 4096, true, 25'600, true}; }
 
 WorkerFacts Worker() {
   return {.worker = 7,
@@ -41,7 +43,8 @@ WorkerFacts Worker() {
           .memory_bytes = int64_t{1} << 40,
           .python = true,
           .index = 3,
-          .of = 4};
+          .of = 4,
+          .packages = {{"numpy", "2.0.1"}}};
 }
 
 LaneReport Report() {
@@ -51,8 +54,7 @@ LaneReport Report() {
           .rows = 5,
           .ended = true,
           .released = true,
-          .failed_code = "DATA_LOSS",
-          .failed = "\"x\" is cut off"};
+          .failed = Error{"DATA_LOSS", "\"x\" is cut off"}};
 }
 
 TEST(ServiceTest, JobsGoOverTheWireAsTheyAre) {
@@ -65,6 +67,7 @@ TEST(ServiceTest, JobsGoOverTheWireAsTheyAre) {
                           .member = 1,
                           .opening = 1'700'000'000'000,
                           .state = "{\"pass\":1}",
+                          .resume = true,
                           .takeover = true,
                           .wait_ms = 9});
   ExpectRoundTrip(OpenedJob{.ready = true,
@@ -76,7 +79,8 @@ TEST(ServiceTest, JobsGoOverTheWireAsTheyAre) {
                             .tracks = 16,
                             .state = "{}",
                             .facts = Facts(),
-                            .heartbeat_ms = 500});
+                            .heartbeat_ms = 500,
+                            .differences = {"worker 7 has no numpy"}});
 }
 
 TEST(ServiceTest, WhatConsumersSayAndHearGoesOverTheWireAsItIs) {
@@ -91,7 +95,10 @@ TEST(ServiceTest, WhatConsumersSayAndHearGoesOverTheWireAsItIs) {
                                .unreachable = {9, 10},
                                .waits_for = LaneAddress{1, 2},
                                .waits_ms = 11,
-                               .wait_ms = 12});
+                               .wait_ms = 12,
+                               .passes = {{.pass = 1, .hungry = true}},
+                               .leaves = true,
+                               .state = "{}"});
   ExpectRoundTrip(PutObject{"hash", "text"});
   ExpectRoundTrip(GetObject{"hash"});
   ExpectRoundTrip(Object{"text"});
@@ -102,21 +109,24 @@ TEST(ServiceTest, WhatConsumersSayAndHearGoesOverTheWireAsItIs) {
                                .workers = {{7, "10.0.0.7:5050", "b"}},
                                .known = {{{1, 2}, 3, true}},
                                .tell_known = true,
-                               .failed_code = "INTERNAL",
-                               .failed = "why"});
+                               .failed = Error{"INTERNAL", "why"},
+                               .passes = {{.pass = 1, .leased = true}},
+                               .passes_over = 1});
 }
 
 TEST(ServiceTest, WhatWorkersSayAndHearGoesOverTheWireAsItIs) {
   ExpectRoundTrip(Worker());
   ExpectRoundTrip(Report());
-  ExpectRoundTrip(ListedJob{1, Facts(), "NOT_FOUND", "no such bucket"});
-  ExpectRoundTrip(WorkerBeat{.worker = 7,
-                             .facts = Worker(),
-                             .version = 1,
-                             .lanes = {Report()},
-                             .listed = {{1, Facts(), "NOT_FOUND", "no such bucket"}},
-                             .draining = true,
-                             .wait_ms = 13});
+  ExpectRoundTrip(ListedJob{1, "hash", Facts(), Error{"NOT_FOUND", "no such bucket"}});
+  ExpectRoundTrip(
+      WorkerBeat{.worker = 7,
+                 .facts = Worker(),
+                 .version = 1,
+                 .lanes = {Report()},
+                 .listed = {{1, "hash", Facts(), Error{"NOT_FOUND", "no such bucket"}}},
+                 .draining = true,
+                 .left = true,
+                 .wait_ms = 13});
   ExpectRoundTrip(AssignedLane{1, 2, {3, 4}, 5, 6, true});
   ExpectRoundTrip(WorkerJob{1, 2, "hash", "sha", 3, "{}"});
   ExpectRoundTrip(WorkerNews{.version = 1,

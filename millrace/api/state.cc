@@ -1,9 +1,12 @@
 #include "millrace/api/state.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,6 +15,7 @@
 
 #include "millrace/api/json.h"
 #include "millrace/base/bytes.h"
+#include "millrace/base/check.h"
 #include "millrace/base/hash.h"
 #include "millrace/base/sha256.h"
 #include "millrace/base/status.h"
@@ -20,6 +24,7 @@
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/lane_set.h"
 #include "millrace/lanes/state.h"
+#include "millrace/lanes/taken.h"
 
 namespace millrace::api {
 namespace {
@@ -60,6 +65,15 @@ BOOST_DESCRIBE_STRUCT(CarryMessage, (), (track, from))
 // Lanes as ranges: begin, end, begin, end.
 using Spans = std::vector<int64_t>;
 
+// Rows as ranges, as lanes are.
+struct TakenMessage {
+  int64_t lane = 0;
+  Spans rows = {};
+  int64_t end = -1;
+};
+
+BOOST_DESCRIBE_STRUCT(TakenMessage, (), (lane, rows, end))
+
 struct StateMessage {
   int64_t version = kVersion;
   int64_t pass = 0;
@@ -77,12 +91,16 @@ struct StateMessage {
   Spans finished;
   std::vector<CursorMessage> cursors = {};
   std::vector<CarryMessage> carry = {};
+  std::vector<TakenMessage> taken = {};
+  int64_t step = 0;
+  int64_t part = 0;
+  int64_t parts = 1;
 };
 
 BOOST_DESCRIBE_STRUCT(StateMessage, (),
                       (version, pass, epoch, seed, row_fingerprint, manifest_hash, cuts,
                        lanes, order, tracks, turn, dealt_first, dealt, finished,
-                       cursors, carry))
+                       cursors, carry, taken, step, part, parts))
 
 CutMessage MessageOf(const lanes::CutRecord& cut) {
   return {.counted = cut.counted,
@@ -140,6 +158,27 @@ absl::StatusOr<lanes::LaneSet> SetOf(const Spans& spans) {
   return set;
 }
 
+constexpr std::pair<std::string_view, lanes::OrderKind> kOrders[] = {
+    {"logical", lanes::OrderKind::kLogical},
+    {"fixed", lanes::OrderKind::kFixed},
+    {"any", lanes::OrderKind::kAny},
+};
+
+std::string NameOf(lanes::OrderKind kind) {
+  const auto* const found = std::ranges::find(
+      kOrders, kind, &std::pair<std::string_view, lanes::OrderKind>::second);
+  CHECK(found != std::end(kOrders));
+  return std::string(found->first);
+}
+
+absl::StatusOr<lanes::OrderKind> OrderOf(std::string_view name) {
+  for (const auto& [word, kind] : kOrders) {
+    if (word == name) return kind;
+  }
+  return absl::InvalidArgumentError(
+      base::StrCat("order must be logical, fixed or any, not ", name));
+}
+
 // What needs no reading of its own.
 lanes::State PlainPartOf(const StateMessage& from) {
   lanes::State state;
@@ -148,6 +187,9 @@ lanes::State PlainPartOf(const StateMessage& from) {
   state.seed = from.seed;
   state.lanes = from.lanes;
   state.turn = from.turn;
+  state.step = from.step;
+  state.part = from.part;
+  state.parts = from.parts;
   state.order.tracks = from.tracks;
   state.deal.first = from.dealt_first;
   for (const CutMessage& cut : from.cuts) state.cuts.push_back(CutOf(cut));
@@ -157,25 +199,30 @@ lanes::State PlainPartOf(const StateMessage& from) {
 }  // namespace
 
 std::string StateToJson(const lanes::State& state) {
-  StateMessage message = {
-      .pass = state.pass,
-      .epoch = state.epoch,
-      .seed = state.seed,
-      .row_fingerprint = base::ToHex(state.row_fingerprint),
-      .manifest_hash = base::ToHex(state.manifest_hash),
-      .lanes = state.lanes,
-      .order = state.order.kind == lanes::OrderKind::kFixed ? "fixed" : "logical",
-      .tracks = state.order.tracks,
-      .turn = state.turn,
-      .dealt_first = state.deal.first,
-      .dealt = SpansOf(state.deal.others),
-      .finished = SpansOf(state.finished)};
+  StateMessage message = {.pass = state.pass,
+                          .epoch = state.epoch,
+                          .seed = state.seed,
+                          .row_fingerprint = base::ToHex(state.row_fingerprint),
+                          .manifest_hash = base::ToHex(state.manifest_hash),
+                          .lanes = state.lanes,
+                          .order = NameOf(state.order.kind),
+                          .tracks = state.order.tracks,
+                          .turn = state.turn,
+                          .dealt_first = state.deal.first,
+                          .dealt = SpansOf(state.deal.others),
+                          .finished = SpansOf(state.finished),
+                          .step = state.step,
+                          .part = state.part,
+                          .parts = state.parts};
   for (const lanes::CutRecord& cut : state.cuts) message.cuts.push_back(MessageOf(cut));
   for (const lanes::Cursor& cursor : state.cursors) {
     message.cursors.push_back(MessageOf(cursor));
   }
   for (const lanes::CarryPiece& piece : state.carry) {
     message.carry.push_back({.track = piece.track, .from = MessageOf(piece.from)});
+  }
+  for (const lanes::TakenLane& lane : state.taken) {
+    message.taken.push_back({lane.lane, SpansOf(lane.rows), lane.end});
   }
   return ToJson(message);
 }
@@ -187,12 +234,8 @@ absl::StatusOr<lanes::State> StateFromJson(std::string_view text) {
         base::StrCat("the state has version ", message.version,
                      ": a newer Millrace wrote it; this one reads up to ", kVersion));
   }
-  if (message.order != "logical" && message.order != "fixed") {
-    return absl::InvalidArgumentError(
-        base::StrCat("order must be logical or fixed, not ", message.order));
-  }
   lanes::State state = PlainPartOf(message);
-  if (message.order == "fixed") state.order.kind = lanes::OrderKind::kFixed;
+  state.order.kind = TRY(OrderOf(message.order));
   state.row_fingerprint = TRY(base::ParseSha256(message.row_fingerprint));
   state.manifest_hash = TRY(base::ParseSha256(message.manifest_hash));
   state.deal.others = TRY(SetOf(message.dealt));
@@ -203,7 +246,17 @@ absl::StatusOr<lanes::State> StateFromJson(std::string_view text) {
   for (const CarryMessage& piece : message.carry) {
     state.carry.push_back({.track = piece.track, .from = CursorOf(piece.from)});
   }
+  for (const TakenMessage& lane : message.taken) {
+    state.taken.push_back({lane.lane, TRY(SetOf(lane.rows)), lane.end});
+  }
   return state;
+}
+
+absl::StatusOr<std::string> JoinStates(const std::vector<std::string>& parts) {
+  std::vector<lanes::State> states;
+  states.reserve(parts.size());
+  for (const std::string& part : parts) states.push_back(TRY(StateFromJson(part)));
+  return StateToJson(TRY(lanes::JoinStates(states)));
 }
 
 }  // namespace millrace::api

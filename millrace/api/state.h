@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -16,5 +17,9 @@ std::string StateToJson(const lanes::State& state);
 // Reads what StateToJson wrote, also an older version's. What it says is not yet
 // believed: lanes::GetRest and lanes::Fits check it.
 absl::StatusOr<lanes::State> StateFromJson(std::string_view text);
+
+// Joins the parts of all consumers, each as JSON, to one state of all:
+// lanes::JoinStates says what fits together.
+absl::StatusOr<std::string> JoinStates(const std::vector<std::string>& parts);
 
 }  // namespace millrace::api

@@ -56,6 +56,37 @@ std::string With(const std::string& old, const std::string& text) {
   return json.replace(place, old.size(), text);
 }
 
+TEST(StateTest, ReadsWhatItWroteInAnyOrder) {
+  lanes::State state = Example();
+  state.order = {lanes::OrderKind::kAny, 1};
+  lanes::LaneSet rows;
+  rows.Add(4, 8);
+  rows.Add(12, 13);
+  state.taken = {{3, rows, 20}, {5, rows, -1}};
+  state.step = 7;
+  state.part = 1;
+  state.parts = 2;
+  EXPECT_EQ(*StateFromJson(StateToJson(state)), state);
+}
+
+TEST(StateTest, JoinsParts) {
+  std::vector<std::string> parts;
+  for (int64_t i = 0; i < 2; ++i) {
+    lanes::State state;
+    state.order.kind = lanes::OrderKind::kAny;
+    state.lanes = 4;
+    state.part = i;
+    state.parts = 2;
+    state.finished.Add(2 * i, 2 * i + 1);
+    parts.push_back(StateToJson(state));
+  }
+  const auto joined = JoinStates(parts);
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  EXPECT_EQ(StateFromJson(*joined)->finished, lanes::LaneSet::Of({0, 2}));
+  EXPECT_FALSE(JoinStates({parts[0]}).ok());
+  EXPECT_FALSE(JoinStates({"no state"}).ok());
+}
+
 TEST(StateTest, ReadsWhatItWrote) {
   EXPECT_EQ(*StateFromJson(StateToJson(Example())), Example());
 }

@@ -12,17 +12,21 @@
 
 #include <boost/describe.hpp>
 
+#include "millrace/api/error.h"
+
 namespace millrace::api {
 
-// A lane of a pass, of a job that both ends know.
+// A lane of a pass, of a job that both ends know. In any order it is run once for each
+// right to it, so that one reader never holds up another.
 struct LaneAddress {
   int64_t pass = 0;
   int64_t lane = 0;
+  int64_t right = 0;  // Its number; 0 in fixed order.
 
   auto operator<=>(const LaneAddress&) const = default;
 };
 
-BOOST_DESCRIBE_STRUCT(LaneAddress, (), (pass, lane))
+BOOST_DESCRIBE_STRUCT(LaneAddress, (), (pass, lane, right))
 
 // Who reads: one opening of a member of a consumer of one start of a job.
 struct ReaderHello {
@@ -84,13 +88,12 @@ BOOST_DESCRIBE_STRUCT(LaneEnd, (), (at, rows))
 // A lane that cannot be run, here or anywhere.
 struct LaneFailure {
   LaneAddress at = {};
-  std::string code = {};  // By name: "DATA_LOSS".
-  std::string message = {};
+  Error error = {};
 
   bool operator==(const LaneFailure&) const = default;
 };
 
-BOOST_DESCRIBE_STRUCT(LaneFailure, (), (at, code, message))
+BOOST_DESCRIBE_STRUCT(LaneFailure, (), (at, error))
 
 // One message of a reader. Wants are added to those it has; a lane that it forgets is
 // wanted no more.

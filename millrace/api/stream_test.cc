@@ -23,7 +23,7 @@ BatchHead Head() {
 }
 
 TEST(StreamTest, WhatReadersSayGoesOverTheWireAsItIs) {
-  ExpectRoundTrip(LaneAddress{1, 2});
+  ExpectRoundTrip(LaneAddress{1, 2, 3});
   ExpectRoundTrip(ReaderHello{1, 2, 3, 4, 5, 6});
   ExpectRoundTrip(Want{{1, 2}, 3, 4, 5});
   ExpectRoundTrip(ReaderMessage{.hello = ReaderHello{1, 2, 3, 4, 5, 6},
@@ -34,11 +34,11 @@ TEST(StreamTest, WhatReadersSayGoesOverTheWireAsItIs) {
 TEST(StreamTest, WhatWorkersSayGoesOverTheWireAsItIs) {
   ExpectRoundTrip(Head());
   ExpectRoundTrip(LaneEnd{{1, 2}, 3});
-  ExpectRoundTrip(LaneFailure{{1, 2}, "DATA_LOSS", "shard-2.tar is cut off"});
+  ExpectRoundTrip(LaneFailure{{1, 2}, {"DATA_LOSS", "shard-2.tar is cut off"}});
   ExpectRoundTrip(WorkerMessage{
       .batch = Head(),
       .end = LaneEnd{{1, 2}, 3},
-      .failure = LaneFailure{{1, 2}, "DATA_LOSS", "shard-2.tar is cut off"},
+      .failure = LaneFailure{{1, 2}, {"DATA_LOSS", "shard-2.tar is cut off"}},
       .refused = "the job was started anew"});
 }
 
@@ -53,6 +53,7 @@ TEST(StreamTest, WhatIsNotSaidIsNotThere) {
 TEST(StreamTest, LanesAreOrderedByPass) {
   EXPECT_LT((LaneAddress{0, 9}), (LaneAddress{1, 0}));
   EXPECT_LT((LaneAddress{1, 0}), (LaneAddress{1, 1}));
+  EXPECT_LT((LaneAddress{1, 1, 1}), (LaneAddress{1, 1, 2}));
 }
 
 }  // namespace

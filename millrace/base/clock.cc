@@ -14,7 +14,9 @@ namespace {
 
 class MachineClock final : public Clock {
  public:
-  absl::Time Now() const override { return absl::Now(); }
+  absl::Time Now() const override { return origin_ + Monotonic(); }
+
+  absl::Time TimeOfDay() const override { return absl::Now(); }
 
   absl::Duration Monotonic() const override {
     return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
@@ -33,6 +35,9 @@ class MachineClock final : public Clock {
     }
     return false;
   }
+
+ private:
+  const absl::Time origin_ = absl::Now() - Monotonic();
 };
 
 }  // namespace
@@ -75,12 +80,6 @@ void ManualClock::Advance(absl::Duration duration) {
   MutexLock lock(&mutex_);
   now_ += duration;
   monotonic_ += duration;
-  changed_.NotifyAll();
-}
-
-void ManualClock::SetTime(absl::Time now) {
-  MutexLock lock(&mutex_);
-  now_ = now;
   changed_.NotifyAll();
 }
 

@@ -17,8 +17,12 @@ class Clock {
  public:
   virtual ~Clock() = default;
 
-  // Returns the time of day, which an administrator may set back.
+  // Returns the time. It begins as the time of day and then passes evenly: who sets the
+  // machine's clock forward or back changes no deadline.
   virtual absl::Time Now() const = 0;
+
+  // Returns the time of day as people read it, which may be set back. For logs.
+  virtual absl::Time TimeOfDay() const = 0;
 
   // Returns the time since some fixed moment; it never goes back. For measuring.
   virtual absl::Duration Monotonic() const = 0;
@@ -40,15 +44,15 @@ class ManualClock final : public Clock {
   explicit ManualClock(absl::Time now = absl::UnixEpoch()) : now_(now) {}
 
   absl::Time Now() const override;
+
+  absl::Time TimeOfDay() const override { return Now(); }
+
   absl::Duration Monotonic() const override;
   bool WaitUntil(absl::Time deadline, const std::stop_token& stop) override;
 
   // Moves the time forward and wakes those whose deadline it reached. Requires:
   // `duration` is not negative.
   void Advance(absl::Duration duration);
-
-  // Sets the time of day, also back, as an administrator may; Monotonic() stays.
-  void SetTime(absl::Time now);
 
   // Returns how many threads wait now, so that a test can advance once they do.
   int waiters() const;

@@ -135,6 +135,10 @@ absl::Status CheckGoldenFile(const std::string& path,
 
 }  // namespace
 
+std::string SourcePath(std::string_view path) {
+  return StrCat(MILLRACE_SOURCE_DIR, "/", path);
+}
+
 absl::StatusOr<GoldenCases> ParseGolden(std::string_view text) {
   GoldenParser parser;
   while (!text.empty()) {

@@ -19,7 +19,7 @@
 // case needs no arrow: the next update adds it.
 //
 //   TEST(FuseMapsTest, DoesWhatTheGoldenFileSays) {
-//     const std::string path = MILLRACE_SOURCE_DIR "/millrace/rewrite/testdata/...";
+//     const std::string path = SourcePath("millrace/rewrite/testdata/...");
 //     EXPECT_THAT(CheckGolden(path, [](const GoldenCase& the_case) {
 //                   return Rewritten(the_case.before);
 //                 }), IsOk());
@@ -53,6 +53,9 @@ struct GoldenCases {
 
   friend bool operator==(const GoldenCases&, const GoldenCases&) = default;
 };
+
+// Where a file of the project is, by its path from the project's root.
+std::string SourcePath(std::string_view path);
 
 // Reads the text of a golden file. No cases, or two of one name, are an error.
 absl::StatusOr<GoldenCases> ParseGolden(std::string_view text);

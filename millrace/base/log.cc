@@ -100,7 +100,7 @@ Logger* Logger::Make() {
     logger->Exchange(*settings);
   } else {
     const LogField why = {"error", settings.status()};
-    logger->Write({.time = RealClock().Now(),
+    logger->Write({.time = RealClock().TimeOfDay(),
                    .level = LogLevel::kWarning,
                    .message = "MILLRACE_LOG was not understood",
                    .fields = std::span(&why, 1)});
@@ -186,7 +186,7 @@ void Log(LogLevel level, std::string_view message,
          std::initializer_list<LogField> fields) {
   Logger& logger = Logger::Get();
   if (!logger.Enabled(level)) return;
-  logger.Write({.time = RealClock().Now(),
+  logger.Write({.time = RealClock().TimeOfDay(),
                 .level = level,
                 .message = message,
                 .fields = std::span(fields.begin(), fields.size())});

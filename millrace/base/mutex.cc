@@ -1,27 +1,38 @@
 #include "millrace/base/mutex.h"
 
+#include <errno.h>  // NOLINT(modernize-deprecated-headers): of POSIX.
 #include <pthread.h>
+#include <time.h>  // NOLINT(modernize-deprecated-headers): of POSIX.
 
-#include <condition_variable>
-#include <mutex>
+#include <algorithm>
 
 #include "absl/time/time.h"
 
+#include "millrace/base/check.h"
+#include "millrace/base/clock.h"
+
 namespace millrace::base {
 
+CondVar::CondVar() {
+  pthread_condattr_t attributes;
+  CHECK_EQ(pthread_condattr_init(&attributes), 0);
+  CHECK_EQ(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC), 0);
+  CHECK_EQ(pthread_cond_init(&changed_, &attributes), 0);
+  pthread_condattr_destroy(&attributes);
+}
+
+CondVar::~CondVar() { pthread_cond_destroy(&changed_); }
+
 bool CondVar::WaitUntil(Mutex* mutex, absl::Time deadline) {
-  // Lends the mutex, which the caller holds, to the standard library's wait.
-  std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
-  std::cv_status status = std::cv_status::no_timeout;
+  pthread_mutex_t* const held = mutex->mutex_.native_handle();
   if (deadline == absl::InfiniteFuture()) {
-    // As changed_.wait, of which the library's newest version has another one: programs
-    // that call it do not start where that is not installed.
-    pthread_cond_wait(changed_.native_handle(), mutex->mutex_.native_handle());
-  } else {
-    status = changed_.wait_until(lock, absl::ToChronoTime(deadline));
+    pthread_cond_wait(&changed_, held);
+    return true;
   }
-  lock.release();
-  return status == std::cv_status::no_timeout;
+  const absl::Duration left = deadline - RealClock().Now();
+  const timespec at =
+      absl::ToTimespec(std::max(RealClock().Monotonic() + left, absl::ZeroDuration()));
+  return pthread_cond_timedwait(&changed_, held, &at) != ETIMEDOUT;
 }
 
 }  // namespace millrace::base

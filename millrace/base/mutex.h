@@ -4,7 +4,8 @@
 // then reports every correctly locked access as a race. Costs what std::mutex costs.
 #pragma once
 
-#include <condition_variable>
+#include <pthread.h>
+
 #include <mutex>
 
 #include "absl/base/thread_annotations.h"
@@ -42,18 +43,25 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
 // Wakes threads that wait for a change of guarded data.
 class CondVar {
  public:
+  CondVar();
+  ~CondVar();
+  CondVar(const CondVar&) = delete;
+  CondVar& operator=(const CondVar&) = delete;
+
   // Releases the mutex, waits until notified or until `deadline` on the real clock, and
   // takes the mutex again. May wake without cause: call it in a loop that looks at the
   // data. Returns false when the deadline has passed.
   bool WaitUntil(Mutex* mutex, absl::Time deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 
-  void NotifyOne() { changed_.notify_one(); }
+  void NotifyOne() { pthread_cond_signal(&changed_); }
 
-  void NotifyAll() { changed_.notify_all(); }
+  void NotifyAll() { pthread_cond_broadcast(&changed_); }
 
  private:
-  std::condition_variable changed_;
+  // Not the standard library's: its waits follow the time of day, or need a newer C
+  // library than our wheels may ask for.
+  pthread_cond_t changed_;
 };
 
 }  // namespace millrace::base

@@ -4,7 +4,6 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,6 +15,7 @@
 #include "millrace/base/text.h"
 #include "millrace/bench/line.h"
 #include "millrace/bench/sample_files.h"
+#include "millrace/bench/usage.h"
 #include "millrace/bench/workload.h"
 #include "millrace/exec/engine.h"
 #include "millrace/ir/catalog.h"
@@ -39,18 +39,6 @@ absl::Status ConsumeSlowly(exec::Iterator& batches) {
   while (TRY(batches.Next()).has_value()) {
   }
   return absl::OkStatus();
-}
-
-// A number of the process's status, in bytes: what is resident now, or was at most
-// since the peak was reset.
-int64_t StatusBytes(std::string_view name) {
-  std::ifstream status("/proc/self/status");
-  std::string word;
-  while (status >> word) {
-    int64_t kibibytes = 0;
-    if (word == name && status >> kibibytes) return kibibytes * 1024;
-  }
-  return 0;
 }
 
 void ResetPeak() { std::ofstream("/proc/self/clear_refs") << "5"; }

@@ -1,5 +1,3 @@
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
@@ -10,6 +8,7 @@
 #include "millrace/base/status.h"
 #include "millrace/bench/line.h"
 #include "millrace/bench/rate.h"
+#include "millrace/bench/usage.h"
 #include "millrace/bench/workload.h"
 #include "millrace/exec/engine.h"
 
@@ -26,16 +25,6 @@ constexpr std::string_view kPipeline = R"(
 %2 = filter(%1, predicate={.x % 3 != 0})
 %3 = batch(%2, size=1024)
 )";
-
-// What all threads of the process worked, in seconds.
-double CpuSeconds() {
-  rusage usage = {};  // NOLINT(misc-include-cleaner): sys/resource.h has it.
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {  // NOLINT(misc-include-cleaner)
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 absl::StatusOr<double> RowsPerCpuSecond(exec::Engine& engine) {
   const double before = CpuSeconds();

@@ -1,6 +1,7 @@
 // The workloads that we are measured with, by suite: the engine beside loops by hand,
-// and the breadth of formats and kernels beside other systems. Each makes what data it
-// needs below a folder, once; they write nothing elsewhere.
+// the breadth of formats and kernels beside other systems, and the service beside plain
+// connections and sleeping threads. Each makes what data it needs below a folder, once;
+// they write nothing elsewhere.
 #pragma once
 
 #include <string>
@@ -17,6 +18,7 @@ struct BenchOptions {
   int threads = 2;
   int repeats = 5;
   std::string python = "python3";  // That other systems are installed for.
+  bool quick = false;              // A look: less of everything. Of the service.
 };
 
 struct Workload {
@@ -62,5 +64,29 @@ absl::StatusOr<std::vector<Line>> RunSimclr(const BenchOptions& options);
 
 // Sequences of tokens, packed into rows of 2,048.
 absl::StatusOr<std::vector<Line>> RunPack(const BenchOptions& options);
+
+// Batches that are ready, from one worker to one consumer.
+absl::StatusOr<std::vector<Line>> RunServiceStream(const BenchOptions& options);
+
+// 1 to 32 workers whose batches take time and no processor.
+absl::StatusOr<std::vector<Line>> RunServiceWorkers(const BenchOptions& options);
+
+// Lanes that simulated workers run, and a dispatcher that writes them down.
+absl::StatusOr<std::vector<Line>> RunServiceLanes(const BenchOptions& options);
+
+// Simulated workers that only beat.
+absl::StatusOr<std::vector<Line>> RunServiceHeartbeats(const BenchOptions& options);
+
+// Every row once, beside at most once.
+absl::StatusOr<std::vector<Line>> RunServiceVisits(const BenchOptions& options);
+
+// One of four workers is killed.
+absl::StatusOr<std::vector<Line>> RunServiceRecovery(const BenchOptions& options);
+
+// From one pass to the next.
+absl::StatusOr<std::vector<Line>> RunServicePasses(const BenchOptions& options);
+
+// Size and speed of states, and of going on from them.
+absl::StatusOr<std::vector<Line>> RunServiceStates(const BenchOptions& options);
 
 }  // namespace millrace::bench

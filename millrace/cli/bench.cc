@@ -98,35 +98,47 @@ absl::Status Bench(Options options) {
 }  // namespace
 
 Verb BenchVerb() {
-  return {"bench", "Measure the engine beside the limits of this machine",
-          [](CLI::App& command) {
-            const auto options = std::make_shared<Options>();
-            command
-                .add_option("SUITE", options->suite,
-                            "Which benchmarks: engine, breadth (formats, kernels "
-                            "and operators beside other systems), or python (the "
-                            "Python package beside torch; `bench python --help` "
-                            "has its options)")
-                ->check(CLI::IsMember({"engine", "breadth", "python"}));
-            command.add_option("--only", options->only,
-                               "A workload to run; may be repeated");
-            command
-                .add_option("--threads", options->bench.threads,
-                            "That compute; by default as many as this process has")
-                ->check(CLI::Range(1, 4096));
-            command
-                .add_option("--repeats", options->bench.repeats,
-                            "Medians are of so many runs; 5 by default")
-                ->check(CLI::Range(1, 1000));
-            command.add_option("--folder", options->bench.folder,
-                               "For the data, kept for the next run; by default one "
-                               "for temporary files, removed at the end");
-            command.add_option("--python", options->bench.python,
-                               "The Python that other systems are installed for; those "
-                               "that are not are not measured");
-            command.add_flag("--json", options->json, "For programs");
-            return [options] { return Bench(*options); };
-          }};
+  return {
+      "bench", "Measure the engine beside the limits of this machine",
+      [](CLI::App& command) {
+        const auto options = std::make_shared<Options>();
+        command
+            .add_option("SUITE", options->suite,
+                        "Which benchmarks: engine, breadth (formats, kernels "
+                        "and operators beside other systems), service (dispatcher, "
+                        "workers and consumers on this machine, beside plain TCP), "
+                        "or python (the Python package beside torch; `bench python "
+                        "--help` has its options)")
+            ->check(CLI::IsMember({"engine", "breadth", "service", "python"}));
+        command.add_option("--only", options->only,
+                           "A workload to run; may be repeated");
+        command
+            .add_option("--threads", options->bench.threads,
+                        "That compute; by default as many as this process has")
+            ->check(CLI::Range(1, 4096));
+        command
+            .add_option("--repeats", options->bench.repeats,
+                        "Medians are of so many runs; 5 by default")
+            ->check(CLI::Range(1, 1000));
+        command.add_option("--folder", options->bench.folder,
+                           "For the data, kept for the next run; by default one "
+                           "for temporary files, removed at the end");
+        command.add_option("--python", options->bench.python,
+                           "The Python that other systems are installed for; those "
+                           "that are not are not measured");
+        command.add_flag("--quick", options->bench.quick,
+                         "Of bench service: a look at each, with less of "
+                         "everything; noisier");
+        command.add_flag("--json", options->json, "For programs");
+        command.footer(
+            "Each line has what is reached, what could be, their ratio and its bar; "
+            "MISS where it is missed.\n"
+            "Examples:\n"
+            "  millrace bench engine --only images --threads 2\n"
+            "  millrace bench service --quick --repeats 1\n"
+            "  millrace bench service --only stream --only workers");
+        return [options] { return Bench(*options); };
+      }};
 }
 
 }  // namespace millrace::cli

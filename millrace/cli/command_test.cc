@@ -32,7 +32,7 @@ std::string Millrace(const std::string& arguments, const std::string& input) {
 // A case's first line is what follows `millrace`; the rest is standard input.
 TEST(CommandTest, SaysWhatTheGoldenFileSays) {
   EXPECT_THAT(base::CheckGolden(
-                  MILLRACE_SOURCE_DIR "/millrace/cli/testdata/command.golden",
+                  base::SourcePath("millrace/cli/testdata/command.golden"),
                   [](const base::GoldenCase& the_case) {
                     const size_t end = the_case.before.find('\n');
                     const std::string arguments = the_case.before.substr(0, end);
@@ -44,7 +44,7 @@ TEST(CommandTest, SaysWhatTheGoldenFileSays) {
 }
 
 TEST(CommandTest, TheDocumentsListWhatThereIs) {
-  const std::string path = MILLRACE_SOURCE_DIR "/docs/operators.md";
+  const std::string path = base::SourcePath("docs/operators.md");
   const std::string wanted = Millrace("list --markdown", "");
   // NOLINTNEXTLINE(concurrency-mt-unsafe)
   if (std::getenv("MILLRACE_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << wanted;

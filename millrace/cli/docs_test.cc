@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/check.h"
+#include "millrace/base/golden_file.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
 #include "millrace/cli/program_test.h"
@@ -28,7 +29,7 @@ namespace millrace {
 namespace {
 
 std::string ReadAll(const std::string& path) {
-  std::ifstream in(base::StrCat(MILLRACE_SOURCE_DIR, "/", path));
+  std::ifstream in(base::SourcePath(path));
   CHECK(in.good()) << path;
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -91,9 +92,9 @@ std::vector<std::string> Blocks(const std::string& document,
 TEST(DocsTest, WhatThePageAboutPluginsShowsRuns) {
   const storage::TemporaryFolder folder;
   const std::string page = ReadAll("docs/plugins.md");
-  std::string script =
-      base::StrCat("set -e; exec 2>&1; cd '", folder.path(), "'\nMILLRACE='",
-                   MILLRACE_SOURCE_DIR, "'\nPATH='", cli::ProgramFolder(), "':$PATH\n");
+  std::string script = base::StrCat("set -e; exec 2>&1; cd '", folder.path(),
+                                    "'\nMILLRACE='", base::SourcePath("."), "'\nPATH='",
+                                    cli::ProgramFolder(), "':$PATH\n");
   const std::vector<std::string> commands = Blocks(page, "sh");
   EXPECT_EQ(commands.size(), 3U);
   for (const std::string& block : commands) script += block;

@@ -74,9 +74,13 @@ Verb RunVerb() {
             command.add_flag("--quiet", options->quiet, "Do not tell the speed");
             command.footer(
                 "With the Python package FILE may also be a Python file that defines a "
-                "dataset:\n  millrace run train.py");
+                "dataset:\n  millrace run train.py\n\n"
+                "Examples:\n"
+                "  millrace run pipeline.txt --threads 4 --blocks 100\n"
+                "  millrace run pipeline.txt --service 127.0.0.1:7171 --job mine");
             return [options] { return Run(*options); };
-          }};
+          },
+          true};
 }
 
 }  // namespace millrace::cli

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include <CLI/CLI.hpp>
 
+#include "millrace/adapters/http/exchange.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/cli/service_flags.h"
@@ -28,6 +29,12 @@ void AddJobFlags(CLI::App& command, JobFlags& flags) {
       ->envname("MILLRACE_SERVICE");
   command.add_option("--job", flags.job,
                      "Name of the job on the service; by default one of its own");
+  command
+      .add_option("--sharding", flags.sharding,
+                  "On a service: dynamic, any worker runs any part; or static, each "
+                  "part is run by the worker of its index (`millrace worker --index`)")
+      ->check(CLI::IsMember({"dynamic", "static"}))
+      ->capture_default_str();
   AddServiceFlags(command, flags.flags);
 }
 
@@ -35,10 +42,11 @@ absl::Status RunOnService(const ir::Pipeline& pipeline, const JobFlags& flags,
                           int64_t batches,
                           absl::FunctionRef<void(const core::Block&)> see) {
   client::ConsumerOptions options;
-  options.dispatcher = TRY(ReadAddress(flags.service));
+  options.dispatcher = TRY(http::ReadAddress(flags.service));
   options.client = TRY(ClientOptionsOf(flags.flags));
   options.settings.name =
       flags.job.empty() ? base::StrCat("run-", getpid()) : flags.job;
+  options.settings.sharding = flags.sharding;
   const std::unique_ptr<client::Consumer> consumer =
       TRY(client::Consumer::Open(pipeline, options));
   for (int64_t i = 0; i < batches; ++i) {

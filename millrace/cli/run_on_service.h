@@ -20,6 +20,7 @@ namespace millrace::cli {
 struct JobFlags {
   std::string service;  // HOST:PORT of the dispatcher; empty: this process.
   std::string job;
+  std::string sharding = "dynamic";  // Or "static".
   ServiceFlags flags;
 };
 

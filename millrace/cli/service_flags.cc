@@ -1,18 +1,21 @@
 #include "millrace/cli/service_flags.h"
 
+#include <fcntl.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): of POSIX.
 #include <time.h>    // NOLINT(modernize-deprecated-headers)
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <random>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
 #include <CLI/CLI.hpp>
 
 #include "millrace/adapters/http/client.h"
@@ -24,6 +27,8 @@
 
 namespace millrace::cli {
 namespace {
+
+constexpr int kTokenWords = 8;  // Of 32 bits each.
 
 // The token is never a flag: those of a process can be read by all on its machine.
 absl::StatusOr<std::string> TokenOf(const ServiceFlags& flags) {
@@ -65,7 +70,8 @@ void AddServiceFlags(CLI::App& command, ServiceFlags& flags) {
   command
       .add_option("--token-file", flags.token_file,
                   "A file with the token that all processes of the service share; "
-                  "MILLRACE_TOKEN may hold the token itself")
+                  "MILLRACE_TOKEN may hold the token itself. A dispatcher makes the "
+                  "file where there is none")
       ->envname("MILLRACE_TOKEN_FILE");
   command
       .add_option("--certificate", flags.tls.certificate_file,
@@ -80,22 +86,27 @@ void AddServiceFlags(CLI::App& command, ServiceFlags& flags) {
       ->envname("MILLRACE_CA");
 }
 
-absl::StatusOr<http::Address> ReadAddress(const std::string& text) {
-  const size_t colon = text.rfind(':');
-  int port = 0;
-  const bool numbered = colon != std::string::npos &&
-                        absl::SimpleAtoi(text.substr(colon + 1), &port) && port >= 0 &&
-                        port < 65'536;
-  if (!numbered || colon == 0) {
-    return absl::InvalidArgumentError(
-        base::StrCat("an address is HOST:PORT, as in 127.0.0.1:7171, not ", text));
+absl::Status MakeToken(const ServiceFlags& flags) {
+  if (flags.token_file.empty() || access(flags.token_file.c_str(), F_OK) == 0) {
+    return absl::OkStatus();
   }
-  return http::Address{text.substr(0, colon), port};
+  std::string token;
+  for (int i = 0; i < kTokenWords; ++i) {
+    absl::StrAppendFormat(&token, "%08x", std::random_device{}());
+  }
+  token += '\n';
+  const int file = open(flags.token_file.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
+  const bool written =
+      file >= 0 && write(file, token.data(), token.size()) == std::ssize(token);
+  if (file >= 0) close(file);
+  if (written) return absl::OkStatus();
+  return absl::UnavailableError(
+      base::StrCat("cannot make a token in ", flags.token_file));
 }
 
 absl::StatusOr<http::ServerOptions> ServerOptionsOf(const std::string& listen,
                                                     const ServiceFlags& flags) {
-  const http::Address address = TRY(ReadAddress(listen));
+  const http::Address address = TRY(http::ReadAddress(listen));
   http::ServerOptions options;
   options.host = address.host;
   options.port = address.port;
@@ -109,6 +120,18 @@ absl::StatusOr<http::ClientOptions> ClientOptionsOf(const ServiceFlags& flags) {
   options.token = TRY(TokenOf(flags));
   options.tls = TlsOf(flags);
   return options;
+}
+
+bool IsThisMachine(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+absl::Status CheckTokenForPython(const ServiceFlags& flags) {
+  const bool is_made = !flags.token_file.empty();  // By the dispatcher, at the latest.
+  if (is_made || !TRY(TokenOf(flags)).empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "--allow-python needs a token, on one machine too: set MILLRACE_TOKEN or "
+      "--token-file for dispatcher, workers and trainers alike");
 }
 
 void HoldSignals() {

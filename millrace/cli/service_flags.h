@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "millrace/adapters/http/client.h"
-#include "millrace/adapters/http/exchange.h"
 #include "millrace/adapters/http/server.h"
 #include "millrace/adapters/http/tls.h"
 
@@ -25,13 +25,21 @@ struct ServiceFlags {
 
 void AddServiceFlags(CLI::App& command, ServiceFlags& flags);
 
-// Reads "host:port".
-absl::StatusOr<http::Address> ReadAddress(const std::string& text);
+// Makes a token in a file that is named and not there yet, which only this user can
+// read. For who starts first.
+absl::Status MakeToken(const ServiceFlags& flags);
 
 // How to listen at an address, and how to ask others.
 absl::StatusOr<http::ServerOptions> ServerOptionsOf(const std::string& listen,
                                                     const ServiceFlags& flags);
 absl::StatusOr<http::ClientOptions> ClientOptionsOf(const ServiceFlags& flags);
+
+// Whether a host is this one by any name, so that nobody else is served there.
+bool IsThisMachine(const std::string& host);
+
+// Whether there is a token, without which no Python functions are run: they can do
+// whatever the process can.
+absl::Status CheckTokenForPython(const ServiceFlags& flags);
 
 // Has the signals that end a process wait to be asked for. Call it before any thread
 // starts.

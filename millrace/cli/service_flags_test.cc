@@ -1,13 +1,11 @@
 #include "millrace/cli/service_flags.h"
 
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): of POSIX.
-#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): of POSIX.
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,10 +16,9 @@
 #include <CLI/CLI.hpp>
 
 #include "millrace/adapters/http/client.h"
-#include "millrace/adapters/http/exchange.h"
 #include "millrace/adapters/http/server.h"
 #include "millrace/base/status_matchers.h"
-#include "millrace/base/text.h"
+#include "millrace/cli/variable_test.h"
 
 namespace millrace::cli {
 namespace {
@@ -30,22 +27,6 @@ using absl::StatusCode;
 using base::IsOk;
 using base::StatusIs;
 using testing::HasSubstr;
-
-// A variable of the environment, for as long as this lives.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) {
-    setenv(name, value, 1);  // NOLINT(concurrency-mt-unsafe)
-  }
-
-  ~Variable() { unsetenv(name_); }  // NOLINT(concurrency-mt-unsafe)
-
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-};
 
 std::string TokenFile(const std::string& text) {
   const std::string path = testing::TempDir() + "service_flags_test_token";
@@ -60,26 +41,6 @@ ServiceFlags Parsed(std::vector<std::string> arguments) {
   AddServiceFlags(command, flags);
   command.parse(std::move(arguments));
   return flags;
-}
-
-TEST(ServiceFlagsTest, ReadsAddresses) {
-  for (const auto& [text, host, port] :
-       {std::tuple{"127.0.0.1:7171", "127.0.0.1", 7171},
-        std::tuple{"dispatcher.example:0", "dispatcher.example", 0},
-        std::tuple{"host:65535", "host", 65'535}}) {
-    const absl::StatusOr<http::Address> address = ReadAddress(text);
-    ASSERT_THAT(address, IsOk()) << text;
-    EXPECT_EQ(*address, (http::Address{host, port}));
-  }
-}
-
-TEST(ServiceFlagsTest, RefusesWhatIsNoAddress) {
-  for (const std::string text :
-       {"", "host", ":7171", "host:", "host:port", "host:-1", "host:65536"}) {
-    EXPECT_THAT(ReadAddress(text),
-                StatusIs(StatusCode::kInvalidArgument,
-                         HasSubstr(base::StrCat("127.0.0.1:7171, not ", text))));
-  }
 }
 
 TEST(ServiceFlagsTest, WithoutFlagsThereIsNoTokenAndNoTls) {
@@ -162,6 +123,26 @@ TEST(ServiceFlagsTest, SignalsWaitToBeAskedFor) {
     EXPECT_TRUE(SignalCame()) << signal;
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+TEST(ServiceFlagsTest, ATokenIsMadeOnceForThisUserAlone) {
+  ServiceFlags flags;
+  EXPECT_THAT(MakeToken(flags), IsOk()) << "none is asked for";
+  flags.token_file = testing::TempDir() + "service_flags_test_made";
+  std::filesystem::remove(flags.token_file);
+  ASSERT_THAT(MakeToken(flags), IsOk());
+  EXPECT_EQ(std::filesystem::status(flags.token_file).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  const std::string token = ClientOptionsOf(flags)->token;
+  EXPECT_EQ(token.size(), 64);
+  ASSERT_THAT(MakeToken(flags), IsOk());
+  EXPECT_EQ(ClientOptionsOf(flags)->token, token) << "it stays";
+  std::filesystem::remove(flags.token_file);
+  ASSERT_THAT(MakeToken(flags), IsOk());
+  EXPECT_NE(ClientOptionsOf(flags)->token, token) << "another each time";
+  flags.token_file = testing::TempDir() + "no such folder/token";
+  EXPECT_THAT(MakeToken(flags),
+              StatusIs(StatusCode::kUnavailable, HasSubstr("no such folder/token")));
 }
 
 }  // namespace

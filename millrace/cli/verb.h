@@ -19,6 +19,9 @@ struct Verb {
   // Adds its options to the command's parser, and gives what to do once they are
   // parsed.
   std::function<std::function<absl::Status()>(CLI::App& command)> declare;
+
+  // Its flags may also come from the environment and from a file (settings.h).
+  bool takes_settings = false;
 };
 
 }  // namespace millrace::cli

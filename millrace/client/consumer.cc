@@ -1,12 +1,12 @@
 #include "millrace/client/consumer.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <random>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,32 +16,30 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
 #include "absl/time/time.h"
 
 #include "millrace/adapters/http/client.h"
 #include "millrace/adapters/http/exchange.h"
 #include "millrace/api/error.h"
 #include "millrace/api/json.h"
-#include "millrace/api/route.h"
 #include "millrace/api/service.h"
 #include "millrace/api/state.h"
 #include "millrace/api/stream.h"
 #include "millrace/base/clock.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/mutex.h"
-#include "millrace/base/sha256.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/client/job_pass.h"
+#include "millrace/client/opening.h"
+#include "millrace/client/worker_links.h"
 #include "millrace/core/block.h"
 #include "millrace/core/buffer.h"
-#include "millrace/delivery/fixed_reader.h"
+#include "millrace/delivery/job_reader.h"
 #include "millrace/delivery/lane_server.h"
+#include "millrace/delivery/pass_reader.h"
 #include "millrace/exec/engine.h"
 #include "millrace/ir/pipeline.h"
-#include "millrace/ir/text.h"
-#include "millrace/lanes/rest.h"
 #include "millrace/lanes/state.h"
 #include "millrace/ops/library.h"
 #include "millrace/rewrite/rewrite.h"
@@ -51,30 +49,11 @@ namespace millrace::client {
 namespace {
 
 constexpr int64_t kPollMs = 500;  // The dispatcher is heard of at least that often.
-constexpr int64_t kOpenPollMs = 5000;
+constexpr absl::Duration kLeaveWithin = absl::Milliseconds(500);
+constexpr absl::Duration kSettleWithin = absl::Seconds(30);
+constexpr absl::Duration kTellEvery = absl::Seconds(2);
 
-using delivery::FixedReader;
-
-delivery::Remainder RemainderOf(const std::string& word) {
-  if (word == "pad") return delivery::Remainder::kPad;
-  return word == "keep" ? delivery::Remainder::kKeep : delivery::Remainder::kDrop;
-}
-
-// A name that no other process has: the run of who reads alone, without a launcher.
-const std::string& ProcessName() {
-  static const std::string* const name = new std::string(
-      base::StrCat("process-", std::random_device{}(), "-", std::random_device{}()));
-  return *name;
-}
-
-absl::StatusOr<http::Address> AddressOf(const std::string& text) {
-  const size_t colon = text.rfind(':');
-  int port = 0;
-  if (colon == std::string::npos || !absl::SimpleAtoi(text.substr(colon + 1), &port)) {
-    return absl::InvalidArgumentError(base::StrCat("no such address: ", text));
-  }
-  return http::Address{text.substr(0, colon), port};
-}
+using Ready = delivery::PassReader::Ready;
 
 }  // namespace
 
@@ -84,51 +63,55 @@ class Consumer::Process {
       : options_(options),
         library_(options.library == nullptr ? ops::DefaultLibrary() : *options.library),
         engine_({.threads = 1, .meters = false}),
-        pipeline_(std::move(pipeline)) {}
+        pipeline_(std::move(pipeline)),
+        links_(Events()) {}
 
   // Who calls back meanwhile changes nothing any more, and nobody does after it.
   ~Process() {
-    Cancel();
+    Leave();
     client_.reset();
   }
 
   absl::Status Open();
   absl::StatusOr<std::optional<core::Block>> Next(absl::Time deadline);
+  absl::Status StartPass(int64_t pass);
   void Cancel();
+  void Leave();
   lanes::State state() const;
+  int64_t pass() const;
+
+  const api::OpenedJob& job() const { return job_; }
 
  private:
-  template <typename Reply, typename Request>
-  absl::StatusOr<Reply> Ask(const char* path, const Request& request);
-
-  absl::Status OpenJob(const std::string& pipeline);
-  absl::StatusOr<std::unique_ptr<JobPass>> PlanPass(int64_t pass);
-  void BeginPass(std::unique_ptr<JobPass> pass, const lanes::Rest& rest)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<std::shared_ptr<JobPass>> PlanPass(int64_t pass);
+  absl::Status BeginAhead();
   absl::StatusOr<std::optional<core::Block>> EndPass();
+  void WaitSettled() ABSL_LOCKS_EXCLUDED(mutex_);
+  std::optional<ReceivedBatch> TakeReady() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   api::ReaderHello hello() const;
   api::ConsumerBeat Beat() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  lanes::State StateNow() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TellState(api::ConsumerBeat& beat) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Poll(int64_t wait_ms) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnNews(const absl::StatusOr<http::Response>& response, bool again);
   absl::Status Take(const api::ConsumerNews& news)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Urge() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  void Act() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Send(delivery::WorkerId worker, const api::ReaderMessage& message)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::shared_ptr<transport::Channel> Connect(delivery::WorkerId worker)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Act() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  LinkEvents Events();
   void OnWorker(delivery::WorkerId worker, transport::Received received);
-  void OnWorkerGone(delivery::WorkerId worker, int64_t connection);
+  void OnWorkerGone(delivery::WorkerId worker, int64_t link);
   absl::Status Take(delivery::WorkerId worker, transport::Received received)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Fail(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  struct Connection {
-    std::shared_ptr<transport::Channel> channel;
-    int64_t number = 0;
+  // The lane that the training loop waits for, and since when.
+  struct Waiting {
+    api::LaneAddress at;
+    absl::Time since;
   };
 
   const ConsumerOptions options_;
@@ -140,141 +123,135 @@ class Consumer::Process {
 
   mutable base::Mutex mutex_;
   base::CondVar changed_;
-  int64_t pass_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::shared_ptr<JobPass> plan_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<FixedReader> reader_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<delivery::JobReader> reader_ ABSL_GUARDED_BY(mutex_);
+  std::map<int64_t, std::shared_ptr<JobPass>> plans_ ABSL_GUARDED_BY(mutex_);
   std::map<delivery::Token, core::Buffer> held_ ABSL_GUARDED_BY(mutex_);
-  std::map<delivery::WorkerId, http::Address> addresses_ ABSL_GUARDED_BY(mutex_);
-  std::map<delivery::WorkerId, Connection> connections_ ABSL_GUARDED_BY(mutex_);
+  WorkerLinks links_ ABSL_GUARDED_BY(mutex_);
   std::set<api::LaneAddress> urged_ ABSL_GUARDED_BY(mutex_);
-  int64_t version_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::optional<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
   int64_t next_token_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t next_connection_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool tell_known_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Time tell_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  int64_t told_taken_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status failed_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<bool> left_ = false;
   std::unique_ptr<http::Client> client_;
 };
 
 // --- Opening ---
 
-template <typename Reply, typename Request>
-absl::StatusOr<Reply> Consumer::Process::Ask(const char* path, const Request& request) {
-  const http::Response response = TRY(client_->CallAndWait(
-      {.address = options_.dispatcher, .path = path, .body = api::ToJson(request)}));
-  return api::FromJson<Reply>(response.body);
-}
-
 absl::Status Consumer::Process::Open() {
   client_ = TRY(http::Client::Make(options_.client));
-  const ir::PipelineText text = ir::Print(pipeline_.before);
-  if (!text.attachments.all().empty()) {
-    return absl::UnimplementedError(
-        "a pipeline with arrays or functions of its own cannot be read from a service "
-        "yet");
-  }
-  const std::string hash = base::ToHex(base::Sha256Of(text.text));
-  TRY(Ask<api::Nothing>("/v1/objects", api::PutObject{hash, text.text}).status());
-  TRY(OpenJob(hash));
-  listing_ =
-      TRY(Ask<api::Object>("/v1/objects/get", api::GetObject{job_.facts.manifest}))
-          .text;
-  int64_t pass = 0;
+  OpenedPipeline opened = TRY(OpenJob(*client_, pipeline_.before, options_));
+  job_ = std::move(opened.job);
+  listing_ = std::move(opened.listing);
   std::optional<lanes::State> state;
   if (!job_.state.empty()) state = TRY(api::StateFromJson(job_.state));
-  if (state) pass = state->pass;
-  std::unique_ptr<JobPass> plan = TRY(PlanPass(pass));
-  const lanes::Rest rest = state ? TRY(plan->Left(*state)) : plan->Whole();
+  const int64_t pass = state ? state->pass : 0;
+  const std::shared_ptr<JobPass> plan = TRY(PlanPass(pass));
   const base::MutexLock lock(&mutex_);
-  pass_ = pass;
-  BeginPass(std::move(plan), rest);
+  links_.Begin(*client_, hello());
+  reader_ = std::make_unique<delivery::JobReader>(delivery::JobReaderOptions{
+      .counted = job_.facts.counted, .credit_bytes = options_.credit_bytes});
+  reader_->Begin(TRY(plan->Begin(state)));
+  plans_[pass] = plan;
+  TRY(Act());
   Poll(kPollMs);
   return absl::OkStatus();
 }
 
-absl::Status Consumer::Process::OpenJob(const std::string& pipeline) {
-  api::OpenJob open{.settings = options_.settings, .run = options_.run};
-  const bool alone = options_.settings.consumers * options_.settings.members == 1;
-  if (alone && open.run.id.empty()) open.run.id = ProcessName();
-  open.settings.pipeline = pipeline;
-  open.consumer = options_.consumer;
-  open.member = options_.member;
-  open.opening = absl::ToUnixMillis(base::RealClock().Now());
-  open.takeover = options_.takeover;
-  if (options_.state) open.state = api::StateToJson(*options_.state);
-  const absl::Time deadline = base::RealClock().Now() + options_.open_within;
-  while (true) {
-    const absl::Duration left = deadline - base::RealClock().Now();
-    open.wait_ms = std::clamp<int64_t>(absl::ToInt64Milliseconds(left), 0, kOpenPollMs);
-    job_ = TRY(Ask<api::OpenedJob>("/v1/jobs/open", open));
-    if (job_.ready) return absl::OkStatus();
-    if (base::RealClock().Now() < deadline) continue;
-    return absl::DeadlineExceededError(base::StrCat("job \"", options_.settings.name,
-                                                    "\" waits for ", job_.waits_for));
+absl::StatusOr<std::shared_ptr<JobPass>> Consumer::Process::PlanPass(int64_t pass) {
+  JobPass::Source source{&pipeline_, &library_, &job_, listing_};
+  source.settings = options_.settings;
+  source.consumer = options_.consumer;
+  source.credit_bytes = options_.credit_bytes;
+  return TRY(JobPass::Plan(engine_, source, pass));
+}
+
+// Planning takes a while, and others need the lock meanwhile.
+absl::Status Consumer::Process::BeginAhead() {
+  std::optional<int64_t> wanted;
+  {
+    const base::MutexLock lock(&mutex_);
+    wanted = reader_->wants_pass();
   }
-}
-
-absl::StatusOr<std::unique_ptr<JobPass>> Consumer::Process::PlanPass(int64_t pass) {
-  return JobPass::Plan(engine_, {&pipeline_, &library_, &job_, listing_}, pass);
-}
-
-void Consumer::Process::BeginPass(std::unique_ptr<JobPass> plan,
-                                  const lanes::Rest& rest) {
-  plan_ = std::move(plan);
-  delivery::FixedReaderOptions options{.pass = pass_};
-  options.consumers = options_.settings.consumers;
-  options.consumer = options_.consumer;
-  options.global_batch = options_.settings.global_batch;
-  options.batching = plan_->batching();
-  options.remainder = RemainderOf(options_.settings.remainder);
-  options.counted = plan_->counted();
-  options.credit_bytes = options_.credit_bytes;
-  reader_ = std::make_unique<FixedReader>(options, rest, plan_->Whole());
-  held_.clear();
-  Act();
+  if (!wanted) return absl::OkStatus();
+  const std::shared_ptr<JobPass> plan = TRY(PlanPass(*wanted));
+  const base::MutexLock lock(&mutex_);
+  if (reader_->wants_pass() != wanted) return absl::OkStatus();
+  reader_->Begin(TRY(plan->Begin(std::nullopt)));
+  plans_[*wanted] = plan;
+  return Act();
 }
 
 // --- The training loop ---
 
+std::optional<ReceivedBatch> Consumer::Process::TakeReady() {
+  if (reader_->current().ready() != Ready::kBatch) return std::nullopt;
+  const delivery::TakenBatch taken = reader_->Take();
+  ReceivedBatch received{
+      {}, taken.rows, taken.slice_begin, taken.slice_end, taken.valid};
+  for (const delivery::BatchPart& part : taken.parts) {
+    received.parts.push_back({held_.at(part.token), part});
+    if (part.last_use) held_.erase(part.token);
+  }
+  return received;
+}
+
 absl::StatusOr<std::optional<core::Block>> Consumer::Process::Next(
     absl::Time deadline) {
-  ReceivedBatch received;
+  std::optional<ReceivedBatch> received;
   std::shared_ptr<JobPass> plan;
-  {
+  while (true) {
+    TRY(BeginAhead());
     const base::MutexLock lock(&mutex_);
-    while (failed_.ok() && reader_->ready() == FixedReader::Ready::kWait) {
-      if (!changed_.WaitUntil(&mutex_, deadline)) {
-        return absl::DeadlineExceededError("no batch is ready yet");
-      }
-    }
     TRY(absl::Status(failed_));
-    plan = plan_;
-    if (reader_->ready() == FixedReader::Ready::kBatch) {
-      const delivery::TakenBatch taken = reader_->Take();
-      received = {{}, taken.rows, taken.slice_begin, taken.slice_end};
-      for (const delivery::BatchPart& part : taken.parts) {
-        received.parts.push_back({held_.at(part.token), part});
-        if (part.last_use) held_.erase(part.token);
-      }
-      Act();
+    if (reader_->current().ready() == Ready::kWait) {
+      NoteWaiting();
+      if (changed_.WaitUntil(&mutex_, deadline)) continue;
+      return absl::DeadlineExceededError("no batch is ready yet");
     }
+    waiting_.reset();
+    plan = plans_.at(reader_->pass());
+    received = TakeReady();
+    TRY(Act());
+    break;
   }
   // Of a last batch of few rows there may be none for this consumer.
-  if (received.slice_begin == received.slice_end) return EndPass();
-  return TRY(plan->BatchOf(received));
+  if (!received || received->slice_begin == received->slice_end) return EndPass();
+  return TRY(plan->BatchOf(*received));
 }
 
 absl::StatusOr<std::optional<core::Block>> Consumer::Process::EndPass() {
-  int64_t pass = 0;
+  TRY(StartPass(pass() + 1));
+  return std::nullopt;
+}
+
+absl::Status Consumer::Process::StartPass(int64_t pass) {
+  const auto ahead = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return pass > reader_->pass() && reader_->has_begun(pass);
+  };
+  std::shared_ptr<JobPass> plan;
   {
     const base::MutexLock lock(&mutex_);
-    pass = pass_ + 1;
+    const bool back = pass <= reader_->pass() && options_.settings.order == "any";
+    if (back) {
+      return absl::FailedPreconditionError(
+          base::StrCat("in any order a pass is read once: pass ", pass,
+                       " was begun before; open the job again"));
+    }
+    if (ahead()) plan = plans_.at(pass);
   }
-  std::unique_ptr<JobPass> plan = TRY(PlanPass(pass));
-  const lanes::Rest whole = plan->Whole();
+  if (plan == nullptr) plan = TRY(PlanPass(pass));
   const base::MutexLock lock(&mutex_);
-  pass_ = pass;
-  BeginPass(std::move(plan), whole);
-  return std::nullopt;
+  if (ahead()) {
+    reader_->GoTo(pass);
+  } else {
+    reader_->StartOver(TRY(plan->Begin(std::nullopt)));
+  }
+  plans_[pass] = plan;
+  std::erase_if(plans_, [&](const auto& entry) { return entry.first != pass; });
+  waiting_.reset();
+  return Act();
 }
 
 void Consumer::Process::Cancel() {
@@ -282,9 +259,48 @@ void Consumer::Process::Cancel() {
   Fail(absl::CancelledError("the job was left"));
 }
 
+// Others may need rights that this one has and will not take.
+void Consumer::Process::WaitSettled() {
+  const absl::Time deadline = base::RealClock().Now() + kSettleWithin;
+  const base::MutexLock lock(&mutex_);
+  while (failed_.ok() && reader_ != nullptr && !reader_->settled()) {
+    if (!changed_.WaitUntil(&mutex_, deadline)) return;
+  }
+}
+
+// Tells the dispatcher, if it hears it soon, that others may have the job.
+void Consumer::Process::Leave() {
+  WaitSettled();
+  Cancel();
+  if (job_.job == 0 || left_.exchange(true)) return;
+  api::ConsumerBeat beat{.reader = hello(), .leaves = true};
+  {
+    const base::MutexLock lock(&mutex_);
+    if (reader_ != nullptr) {
+      beat.taken = reader_->Beat().taken;
+      TellState(beat);
+    }
+  }
+  client_
+      ->CallAndWait({.address = options_.dispatcher,
+                     .path = "/v1/consumers/beat",
+                     .body = api::ToJson(beat),
+                     .within = kLeaveWithin})
+      .IgnoreError();
+}
+
+int64_t Consumer::Process::pass() const {
+  const base::MutexLock lock(&mutex_);
+  return reader_->pass();
+}
+
 lanes::State Consumer::Process::state() const {
   const base::MutexLock lock(&mutex_);
-  return plan_->StateOf(reader_->rest());
+  return StateNow();
+}
+
+lanes::State Consumer::Process::StateNow() const {
+  return plans_.at(reader_->pass())->StateOf(reader_->current());
 }
 
 void Consumer::Process::Fail(const absl::Status& status) {
@@ -300,22 +316,34 @@ api::ReaderHello Consumer::Process::hello() const {
 }
 
 api::ConsumerBeat Consumer::Process::Beat() const {
-  api::ConsumerBeat beat{.reader = hello(), .version = version_, .pass = pass_};
-  beat.taken = reader_->taken();
-  for (const delivery::LaneNeed& need : reader_->Needs()) {
-    beat.needs.push_back({need.at, need.from, need.now});
-    if (!tell_known_) continue;
-    const lanes::KnownLane known = reader_->known().Get(need.at.lane);
-    if (known.rows > 0 || known.ended) {
-      beat.known.push_back({need.at, known.rows, known.ended});
-    }
+  const absl::Time now = base::RealClock().Now();
+  api::ConsumerBeat beat = reader_->Beat();
+  beat.reader = hello();
+  beat.unreachable = links_.Unreachable(now);
+  if (waiting_) {
+    beat.waits_for = waiting_->at;
+    beat.waits_ms = absl::ToInt64Milliseconds(now - waiting_->since);
   }
   return beat;
+}
+
+// Tells where it is, now and then: for who resumes without a state. In fixed order one
+// consumer knows that of all.
+void Consumer::Process::TellState(api::ConsumerBeat& beat) {
+  const bool whole = options_.settings.order != "any";
+  if (options_.member != 0 || (whole && options_.consumer != 0)) return;
+  const absl::Time now = base::RealClock().Now();
+  const bool changed = beat.taken != told_taken_;
+  if (!changed || (now < tell_at_ && !beat.leaves)) return;
+  tell_at_ = now + kTellEvery;
+  told_taken_ = beat.taken;
+  beat.state = api::StateToJson(StateNow());
 }
 
 // Asks for news, waiting for them; again and again where they are waited for.
 void Consumer::Process::Poll(int64_t wait_ms) {
   api::ConsumerBeat beat = Beat();
+  TellState(beat);
   beat.wait_ms = wait_ms;
   client_->Start({.address = options_.dispatcher,
                   .path = "/v1/consumers/beat",
@@ -344,26 +372,12 @@ void Consumer::Process::OnNews(const absl::StatusOr<http::Response>& response,
 }
 
 absl::Status Consumer::Process::Take(const api::ConsumerNews& news) {
-  if (!news.failed_code.empty()) return api::ToStatus(news.failed_code, news.failed);
-  if (news.version < version_) return absl::OkStatus();  // It overtook another.
-  version_ = news.version;
-  tell_known_ = news.tell_known;
   for (const api::WorkerPlace& place : news.workers) {
-    addresses_[base::MakeId<delivery::WorkerId>(place.worker)] =
-        TRY(AddressOf(place.address));
+    links_.SetAddress(base::MakeId<delivery::WorkerId>(place.worker),
+                      TRY(http::ReadAddress(place.address)));
   }
-  for (const api::PlacedLane& placed : news.placed) {
-    if (placed.at.pass != pass_) continue;
-    std::optional<delivery::WorkerId> worker;
-    if (placed.worker >= 0) worker = base::MakeId<delivery::WorkerId>(placed.worker);
-    reader_->OnPlaced(placed.at.lane, worker);
-  }
-  for (const api::KnownRows& known : news.known) {
-    if (known.at.pass != pass_) continue;
-    TRY(reader_->OnKnown(known.at.lane, {known.rows, known.ended}));
-  }
-  Act();
-  return absl::OkStatus();
+  TRY(reader_->OnNews(news));
+  return Act();
 }
 
 // Lanes that are needed now and that nobody runs are told at once, but once each.
@@ -379,43 +393,35 @@ void Consumer::Process::Urge() {
 
 // --- Workers ---
 
-void Consumer::Process::Act() {
+absl::Status Consumer::Process::Act() {
+  TRY(plans_.at(reader_->pass())->DealMore(reader_->current()));
   for (delivery::ReaderAction& action : reader_->TakeActions()) {
     if (const auto* send = std::get_if<delivery::SendWants>(&action)) {
-      Send(send->worker, send->message);
+      links_.Send(send->worker, send->message);
     } else {
       held_.erase(std::get<delivery::Drop>(action).token);
     }
   }
   Urge();
   changed_.NotifyAll();
+  return absl::OkStatus();
 }
 
-void Consumer::Process::Send(delivery::WorkerId worker,
-                             const api::ReaderMessage& message) {
-  const auto found = connections_.find(worker);
-  const std::shared_ptr<transport::Channel> channel =
-      found == connections_.end() ? Connect(worker) : found->second.channel;
-  channel->Send({.head = api::ToJson(message)});
+// Since when the training loop waits for the lane that it waits for.
+void Consumer::Process::NoteWaiting() {
+  const std::optional<api::LaneAddress> at = reader_->current().waits_for();
+  if (at && waiting_ && waiting_->at == *at) return;
+  waiting_.reset();
+  if (at) waiting_ = {*at, base::RealClock().Now()};
 }
 
-std::shared_ptr<transport::Channel> Consumer::Process::Connect(
-    delivery::WorkerId worker) {
-  const int64_t number = next_connection_++;
-  transport::ChannelEvents events;
-  events.on_message = [this, worker](transport::Received received) {
-    OnWorker(worker, std::move(received));
-  };
-  events.on_closed = [this, worker, number](const absl::Status&) {
-    OnWorkerGone(worker, number);
-  };
-  std::shared_ptr<transport::Channel> channel = client_->OpenChannel(
-      {.address = addresses_[worker], .path = "/v1/stream"}, std::move(events));
-  connections_[worker] = {channel, number};
-  api::ReaderMessage first;
-  first.hello = hello();
-  channel->Send({.head = api::ToJson(first)});
-  return channel;
+LinkEvents Consumer::Process::Events() {
+  return {.on_message =
+              [this](delivery::WorkerId worker, transport::Received received) {
+                OnWorker(worker, std::move(received));
+              },
+          .on_closed = [this](delivery::WorkerId worker,
+                              int64_t link) { OnWorkerGone(worker, link); }};
 }
 
 void Consumer::Process::OnWorker(delivery::WorkerId worker,
@@ -430,26 +436,20 @@ absl::Status Consumer::Process::Take(delivery::WorkerId worker,
                                      transport::Received received) {
   const api::WorkerMessage message =
       TRY(api::FromJson<api::WorkerMessage>(received.head));
-  if (message.batch) {
-    const auto token = base::MakeId<delivery::Token>(next_token_++);
-    held_[token] = std::move(received.payload);
-    TRY(reader_->OnBatch(*message.batch, token));
-  }
-  if (message.end) TRY(reader_->OnEnd(*message.end));
-  if (message.failure) reader_->OnFailed(worker, message.failure->at.lane);
-  if (message.refused) return absl::FailedPreconditionError(*message.refused);
-  Act();
-  return absl::OkStatus();
+  links_.OnMessage(worker);
+  const auto token = base::MakeId<delivery::Token>(next_token_++);
+  if (message.batch) held_[token] = std::move(received.payload);
+  TRY(reader_->OnWorker(worker, message, token));
+  return Act();
 }
 
-void Consumer::Process::OnWorkerGone(delivery::WorkerId worker, int64_t connection) {
+void Consumer::Process::OnWorkerGone(delivery::WorkerId worker, int64_t link) {
   const base::MutexLock lock(&mutex_);
-  const auto found = connections_.find(worker);
-  if (found == connections_.end() || found->second.number != connection) return;
-  connections_.erase(found);
+  if (!links_.OnClosed(worker, link, base::RealClock().Now())) return;
   if (!failed_.ok()) return;
   reader_->OnWorkerGone(worker);
-  Act();
+  const absl::Status acted = Act();
+  if (!acted.ok()) Fail(acted);
 }
 
 // --- The face ---
@@ -472,7 +472,15 @@ absl::StatusOr<std::optional<core::Block>> Consumer::Next(absl::Time deadline) {
   return process_->Next(deadline);
 }
 
+absl::Status Consumer::StartPass(int64_t pass) { return process_->StartPass(pass); }
+
 void Consumer::Cancel() { process_->Cancel(); }
+
+void Consumer::Leave() { process_->Leave(); }
+
+int64_t Consumer::pass() const { return process_->pass(); }
+
+const api::OpenedJob& Consumer::job() const { return process_->job(); }
 
 lanes::State Consumer::state() const { return process_->state(); }
 

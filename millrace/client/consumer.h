@@ -9,8 +9,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
@@ -32,10 +35,13 @@ struct ConsumerOptions {
   int64_t consumer = 0;
   int64_t member = 0;
   std::optional<lanes::State> state = {};  // To go on from.
+  bool resume = false;  // Without a state: from what the dispatcher heard last.
   bool takeover = false;
   absl::Duration open_within = absl::Minutes(10);
-  int64_t credit_bytes = 64LL << 20;      // That may wait here.
-  const ops::Library* library = nullptr;  // Null: the default one.
+  absl::Duration reach_within = absl::Seconds(5);  // The dispatcher, the first time.
+  std::stop_token stop = {};                       // Ends opening early.
+  int64_t credit_bytes = 64LL << 20;               // That may wait here.
+  const ops::Library* library = nullptr;           // Null: the default one.
 };
 
 class Consumer {
@@ -54,11 +60,24 @@ class Consumer {
   absl::StatusOr<std::optional<core::Block>> Next(
       absl::Time deadline = absl::InfiniteFuture());
 
+  // Leaves the pass, and begins another from its start; all consumers must do the same.
+  absl::Status StartPass(int64_t pass);
+
   // Ends it, also a Next that waits.
   void Cancel();
 
+  // The same, and tells the dispatcher that others may have the job, which takes a
+  // moment. Done at the end at the latest.
+  void Leave();
+
   // The state after what Next has given.
   lanes::State state() const;
+
+  // The pass that Next takes from.
+  int64_t pass() const;
+
+  // What the dispatcher said when the job was opened.
+  const api::OpenedJob& job() const;
 
  private:
   class Process;

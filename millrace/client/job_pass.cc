@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,11 +12,20 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/api/listing.h"
+#include "millrace/api/rights.h"
 #include "millrace/api/state.h"
 #include "millrace/base/status.h"
 #include "millrace/core/block.h"
-#include "millrace/core/copy_rows.h"
+#include "millrace/core/buffer.h"
+#include "millrace/core/column.h"
+#include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
+#include "millrace/core/shape.h"
+#include "millrace/core/spec.h"
+#include "millrace/delivery/any_reader.h"
+#include "millrace/delivery/fixed_reader.h"
+#include "millrace/delivery/job_reader.h"
+#include "millrace/delivery/pass_reader.h"
 #include "millrace/exec/engine.h"
 #include "millrace/exec/job_facts.h"
 #include "millrace/exec/lane_run.h"
@@ -26,9 +37,12 @@
 #include "millrace/lanes/order.h"
 #include "millrace/lanes/rest.h"
 #include "millrace/lanes/state.h"
+#include "millrace/lanes/taken.h"
 
 namespace millrace::client {
 namespace {
+
+constexpr const char* kValid = "valid";
 
 // Joins batches, repeats their rows where they are too few, and gives the part of that
 // which is wanted, as one batch.
@@ -50,12 +64,22 @@ absl::StatusOr<core::Block> SliceOf(const std::vector<core::Block>& batches,
   return all.Slice(received.slice_begin, size).Stack(size);
 }
 
+absl::Status CheckFields(const core::Spec& spec) {
+  for (const core::FieldSpec& field : spec.fields()) {
+    if (field.name != kValid) continue;
+    return absl::InvalidArgumentError(
+        "remainder=\"pad\" adds a field \"valid\", and the pipeline has one of that "
+        "name: rename it");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<JobPass>> JobPass::Plan(exec::Engine& engine,
                                                        const Source& source,
                                                        int64_t pass) {
-  std::unique_ptr<JobPass> planned(new JobPass());
+  std::unique_ptr<JobPass> planned(new JobPass(source));
   std::vector<lanes::CutRecord> cuts;
   if (!source.job->state.empty()) {
     cuts = TRY(api::StateFromJson(source.job->state)).cuts;
@@ -64,16 +88,15 @@ absl::StatusOr<std::unique_ptr<JobPass>> JobPass::Plan(exec::Engine& engine,
       exec::PassOfJob(static_cast<uint64_t>(source.job->seed), pass,
                       TRY(api::ListingFromJson(source.listing)), std::move(cuts));
   planned->plan_ = TRY(engine.PlanLanes(*source.pipeline, *source.library, options));
-  planned->facts_ = planned->plan_->Facts();
   planned->pass_ = pass;
   planned->seed_ = options.seed;
-  planned->tracks_ = source.job->tracks;
-  planned->counted_ = source.job->facts.counted;
-  if (!planned->facts_.lanes) {
-    return absl::UnimplementedError(
-        "a pipeline without end cannot be read from a service yet: leave out repeat(), "
-        "and iterate again instead");
+  TRY(planned->CutTo(1));
+  if (planned->endless() && planned->any()) {
+    return absl::InvalidArgumentError(
+        "order=\"any\" needs passes that end: leave out repeat(), and iterate again "
+        "instead; or take order=\"fixed\"");
   }
+  if (planned->pads()) TRY(CheckFields(source.pipeline->before.spec()));
   if (planned->facts_.join) {
     planned->joiner_ =
         TRY(exec::TailJoiner::Make(*source.pipeline, *source.library, options));
@@ -81,19 +104,105 @@ absl::StatusOr<std::unique_ptr<JobPass>> JobPass::Plan(exec::Engine& engine,
   return planned;
 }
 
-std::vector<int64_t> JobPass::LaneRows() const {
-  if (counted_) return facts_.lane_rows;
-  return std::vector<int64_t>(*facts_.lanes, lanes::kRowsMax);
+absl::Status JobPass::CutTo(int64_t lanes) {
+  lanes_ = TRY(plan_->CutTo(lanes));
+  facts_ = plan_->Facts();
+  return absl::OkStatus();
 }
 
-lanes::Rest JobPass::Whole() const { return lanes::DealAll(LaneRows(), tracks_); }
+std::vector<int64_t> JobPass::LaneRows() const {
+  if (counted()) return facts_.lane_rows;
+  return std::vector<int64_t>(lanes_, lanes::kRowsMax);
+}
+
+lanes::Rest JobPass::Whole() const {
+  return lanes::DealAll(LaneRows(), source_.job->tracks);
+}
 
 absl::StatusOr<lanes::Rest> JobPass::Left(const lanes::State& state) const {
   TRY(lanes::Fits(state, {facts_.row_fingerprint, facts_.manifest_hash, {}, {}}));
-  return lanes::Resume(state, LaneRows(), {lanes::OrderKind::kFixed, tracks_});
+  std::vector<int64_t> rows = LaneRows();
+  if (endless() && state.lanes < std::ssize(rows)) rows.resize(state.lanes);
+  return lanes::Resume(state, rows, {lanes::OrderKind::kFixed, source_.job->tracks});
 }
 
-lanes::State JobPass::StateOf(const lanes::Rest& rest) const {
+// --- Reading ---
+
+absl::StatusOr<delivery::BegunPass> JobPass::Begin(
+    const std::optional<lanes::State>& state) {
+  if (any()) return BeginAny(state);
+  if (state && endless()) {
+    TRY(CutTo(state->lanes));
+    lanes_ = state->lanes;
+  }
+  return BeginFixed(state);
+}
+
+absl::StatusOr<delivery::BegunPass> JobPass::BeginFixed(
+    const std::optional<lanes::State>& state) const {
+  delivery::FixedReaderOptions options{.pass = pass_};
+  options.consumers = source_.settings.consumers;
+  options.consumer = source_.consumer;
+  options.global_batch = source_.settings.global_batch;
+  options.batching = batching();
+  options.remainder = delivery::RemainderOf(source_.settings.remainder);
+  options.counted = counted();
+  options.endless = endless();
+  options.credit_bytes = source_.credit_bytes;
+  const lanes::Rest rest = state ? TRY(Left(*state)) : Whole();
+  const lanes::Rest whole = pads() ? Whole() : lanes::Rest();
+  return delivery::BegunPass{
+      std::make_unique<delivery::FixedReader>(options, rest, whole)};
+}
+
+// What was taken before counts as the first consumer's.
+absl::StatusOr<delivery::BegunPass> JobPass::BeginAny(
+    const std::optional<lanes::State>& state) const {
+  delivery::AnyReaderOptions options{.pass = pass_};
+  options.batching = batching();
+  options.visit = delivery::VisitOf(source_.settings.visit);
+  options.credit_bytes = source_.credit_bytes;
+  lanes::Taken taken;
+  if (state) {
+    TRY(lanes::Fits(*state, {facts_.row_fingerprint, facts_.manifest_hash, {}, {}}));
+    taken = TRY(lanes::TakenOf(*state, LaneRows()));
+  }
+  if (source_.consumer != 0) taken = {};
+  return delivery::BegunPass{
+      std::make_unique<delivery::AnyReader>(options, LaneRows(), std::move(taken)),
+      PassFactsOf()};
+}
+
+api::PassFacts JobPass::PassFactsOf() const {
+  api::PassFacts facts{.pass = pass_, .lanes = lanes_};
+  facts.batch_rows = batching().rows;
+  facts.drop_remainder = batching().drop_remainder;
+  if (!counted()) return facts;
+  for (const int64_t rows : facts_.lane_rows) {
+    if (facts.rows.empty() || facts.rows.back().rows != rows) {
+      facts.rows.push_back({0, rows});
+    }
+    ++facts.rows.back().lanes;
+  }
+  return facts;
+}
+
+absl::Status JobPass::DealMore(delivery::PassReader& reader) {
+  auto* const fixed = dynamic_cast<delivery::FixedReader*>(&reader);
+  while (fixed != nullptr && fixed->wants_lanes()) {
+    const int64_t lane = lanes_;
+    TRY(CutTo(lane + 1));
+    if (lanes_ <= lane) {
+      return absl::InternalError("a pass without end has no more lanes");
+    }
+    lanes_ = lane + 1;
+    const int64_t rows = counted() ? facts_.lane_rows.at(lane) : lanes::kRowsMax;
+    fixed->DealMore({lane, 0, rows});
+  }
+  return absl::OkStatus();
+}
+
+lanes::State JobPass::StateOf(const delivery::PassReader& reader) const {
   lanes::State state;
   state.pass = pass_;
   state.epoch = static_cast<uint64_t>(pass_);
@@ -101,8 +210,15 @@ lanes::State JobPass::StateOf(const lanes::Rest& rest) const {
   state.row_fingerprint = facts_.row_fingerprint;
   state.manifest_hash = facts_.manifest_hash;
   state.cuts = facts_.cuts;
-  state.order = {lanes::OrderKind::kFixed, tracks_};
-  lanes::SetRest(state, rest, *facts_.lanes);
+  state.lanes = lanes_;
+  if (any()) {
+    state.order = {lanes::OrderKind::kAny, 1};
+    state.part = source_.consumer;
+    state.parts = source_.settings.consumers;
+  } else {
+    state.order = {lanes::OrderKind::kFixed, source_.job->tracks};
+  }
+  reader.WriteState(state);
   return state;
 }
 
@@ -120,7 +236,7 @@ absl::StatusOr<core::Block> JobPass::Joined(
   return std::move(joined.batches.front());
 }
 
-absl::StatusOr<core::Block> JobPass::BatchOf(const ReceivedBatch& received) const {
+absl::StatusOr<core::Block> JobPass::RowsOf(const ReceivedBatch& received) const {
   std::vector<core::Block> batches;
   std::vector<core::Block> tails;
   int64_t rows = 0;
@@ -139,6 +255,29 @@ absl::StatusOr<core::Block> JobPass::BatchOf(const ReceivedBatch& received) cons
                      received.slice_end - received.slice_begin == received.rows;
   if (batches.size() == 1 && whole) return batches.front();
   return SliceOf(batches, received);
+}
+
+// A batch has one for each of its rows.
+absl::StatusOr<core::Block> JobPass::WithValid(const core::Block& batch,
+                                               int64_t valid) const {
+  const int64_t rows = facts_.join ? batch.columns().at(0).LeadingSize(0) : 1;
+  core::Buffer values = TRY(core::HeapPool().Allocate(rows * batch.rows()));
+  for (int64_t row = 0; row < rows; ++row) {
+    values.mutable_data()[row] = static_cast<std::byte>(row < valid ? 1 : 0);
+  }
+  const core::Shape shape = facts_.join ? core::Shape{rows} : core::Shape();
+  core::FieldNames names = batch.names();
+  std::vector<core::Column> columns = batch.columns();
+  names.emplace_back(kValid);
+  columns.push_back(
+      core::Column::Dense(core::DType::kBool, batch.rows(), shape, std::move(values)));
+  return core::Block(batch.rows(), std::move(names), std::move(columns));
+}
+
+absl::StatusOr<core::Block> JobPass::BatchOf(const ReceivedBatch& received) const {
+  core::Block batch = TRY(RowsOf(received));
+  if (!pads()) return batch;
+  return WithValid(batch, received.valid);
 }
 
 }  // namespace millrace::client

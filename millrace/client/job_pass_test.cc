@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,8 +13,10 @@
 #include "gtest/gtest.h"
 
 #include "millrace/api/listing.h"
+#include "millrace/api/rights.h"
 #include "millrace/api/service.h"
 #include "millrace/api/state.h"
+#include "millrace/base/ids.h"
 #include "millrace/base/sha256.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
@@ -21,6 +24,7 @@
 #include "millrace/core/buffer.h"
 #include "millrace/core/pool.h"
 #include "millrace/delivery/fixed_reader.h"
+#include "millrace/delivery/pass_reader.h"
 #include "millrace/exec/engine.h"
 #include "millrace/exec/job_facts.h"
 #include "millrace/exec/lane_run.h"
@@ -70,8 +74,9 @@ class Job {
   }
 
   absl::StatusOr<std::unique_ptr<JobPass>> Pass(int64_t pass) {
-    return JobPass::Plan(
-        engine_, {&pipeline_, &ops::DefaultLibrary(), &opened_, listing_}, pass);
+    JobPass::Source source{&pipeline_, &ops::DefaultLibrary(), &opened_, listing_};
+    source.settings = settings;
+    return JobPass::Plan(engine_, source, pass);
   }
 
   // As workers plan it.
@@ -89,6 +94,8 @@ class Job {
 
   void ClaimUncounted() { opened_.facts.counted = false; }
 
+  api::JobSettings settings;
+
  private:
   exec::Engine engine_{{.threads = 1}};
   rewrite::Rewritten pipeline_;
@@ -104,6 +111,13 @@ ReceivedPart Received(const exec::LaneBatch& batch, int64_t skip, int64_t rows) 
   frame.CopyTo(bytes.mutable_data());
   delivery::BatchPart part{.skip = skip, .rows = rows, .tail = batch.tail};
   return {std::move(bytes), part};
+}
+
+// What a state says that leaves this of a pass.
+lanes::State StateOf(const JobPass& pass, const lanes::Rest& rest) {
+  delivery::FixedReaderOptions options;
+  options.batching = pass.batching();
+  return pass.StateOf(delivery::FixedReader(options, rest));
 }
 
 // All rows of these.
@@ -143,7 +157,7 @@ TEST(JobPassTest, AStateSaysWhatIsLeft) {
   lanes::Rest rest = (*pass)->Whole();
   rest.tracks[0].lanes[0].begin = 4;  // One batch was taken.
   rest.turn = 1;
-  const lanes::State state = (*pass)->StateOf(rest);
+  const lanes::State state = StateOf(**pass, rest);
   EXPECT_EQ(state.pass, 3);
   EXPECT_EQ(state.order, (lanes::OrderRecord{lanes::OrderKind::kFixed, 2}));
   const absl::StatusOr<lanes::State> read = api::StateFromJson(api::StateToJson(state));
@@ -151,7 +165,7 @@ TEST(JobPassTest, AStateSaysWhatIsLeft) {
   const absl::StatusOr<lanes::Rest> left = (*pass)->Left(*read);
   ASSERT_THAT(left, IsOk());
   EXPECT_EQ(*left, rest);
-  const lanes::State all = (*pass)->StateOf((*pass)->Whole());
+  const lanes::State all = StateOf(**pass, (*pass)->Whole());
   EXPECT_EQ(*(*pass)->Left(all), (*pass)->Whole());
 }
 
@@ -159,7 +173,7 @@ TEST(JobPassTest, OtherTracksAreDealtWhatIsLeft) {
   Job job(Noisy(30, 4));
   lanes::Rest rest = (*job.Pass(0))->Whole();
   rest.tracks[0].lanes[0].begin = 4;
-  const lanes::State state = (*job.Pass(0))->StateOf(rest);
+  const lanes::State state = StateOf(**job.Pass(0), rest);
   Job wider(Noisy(30, 6), 3);
   const auto pass = wider.Pass(0);
   ASSERT_THAT(pass, IsOk());
@@ -174,8 +188,8 @@ TEST(JobPassTest, AStateOfAnotherPipelineIsRefusedWithTheDifference) {
   Job other("%0 = range(stop=30)\n%1 = batch(%0, size=4)\n");
   const auto pass = job.Pass(0);
   const auto others = other.Pass(0);
-  const lanes::State state = (*others)->StateOf((*others)->Whole());
-  const lanes::State own = (*pass)->StateOf((*pass)->Whole());
+  const lanes::State state = StateOf(**others, (*others)->Whole());
+  const lanes::State own = StateOf(**pass, (*pass)->Whole());
   EXPECT_THAT(
       (*pass)->Left(state),
       StatusIs(StatusCode::kInvalidArgument,
@@ -253,10 +267,71 @@ TEST(JobPassTest, TailsThatMakeMoreThanABatchAreAnError) {
               StatusIs(StatusCode::kDataLoss));
 }
 
-TEST(JobPassTest, APipelineWithoutEndIsRefusedWithTheRemedy) {
+// Lanes of a repetition are cut when they are wanted, and so is what comes behind a
+// state.
+TEST(JobPassTest, APassWithoutEndIsDealtLanesAsTheyAreWanted) {
   Job job("%0 = range(stop=30)\n%1 = repeat(%0)\n%2 = batch(%1, size=4)\n");
+  const auto pass = job.Pass(0);
+  ASSERT_THAT(pass, IsOk());
+  const auto begun = (*pass)->Begin(std::nullopt);
+  ASSERT_THAT(begun, IsOk());
+  delivery::PassReader& reader = *begun->reader;
+  for (int more = 0; more < 20; ++more) {
+    ASSERT_THAT((*pass)->DealMore(reader), IsOk());
+    for (const delivery::LaneNeed& need : reader.Needs()) {
+      reader.OnPlaced(need.at, base::MakeId<delivery::WorkerId>(1));
+    }
+  }
+  EXPECT_EQ(reader.ready(), delivery::PassReader::Ready::kWait) << "it never ends";
+  const lanes::State state = (*pass)->StateOf(reader);
+  const auto again = job.Pass(0);
+  ASSERT_THAT(again, IsOk());
+  const auto resumed = (*again)->Begin(state);
+  ASSERT_THAT(resumed, IsOk());
+  EXPECT_EQ((*again)->StateOf(*resumed->reader), state);
+}
+
+TEST(JobPassTest, InAnyOrderAPassWithoutEndIsRefusedWithTheRemedy) {
+  Job job("%0 = range(stop=30)\n%1 = repeat(%0)\n%2 = batch(%1, size=4)\n");
+  job.settings.order = "any";
   EXPECT_THAT(job.Pass(0),
-              StatusIs(StatusCode::kUnimplemented, HasSubstr("leave out repeat()")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("leave out repeat()")));
+}
+
+TEST(JobPassTest, InAnyOrderTheDispatcherIsToldOfLanesInRuns) {
+  Job job(Noisy(30, 4));
+  job.settings.order = "any";
+  const auto pass = job.Pass(2);
+  ASSERT_THAT(pass, IsOk());
+  const auto begun = (*pass)->Begin(std::nullopt);
+  ASSERT_THAT(begun, IsOk());
+  ASSERT_TRUE(begun->facts.has_value());
+  EXPECT_EQ(begun->facts->pass, 2);
+  EXPECT_EQ(begun->facts->lanes, 5);
+  EXPECT_EQ(begun->facts->batch_rows, 4);
+  EXPECT_THAT(begun->facts->rows, ElementsAre(api::LaneRun{4, 7}, api::LaneRun{1, 2}));
+  const lanes::State state = (*pass)->StateOf(*begun->reader);
+  EXPECT_EQ(state.order.kind, lanes::OrderKind::kAny);
+  EXPECT_EQ(state.parts, 1);
+}
+
+TEST(JobPassTest, PaddedBatchesSayWhichRowsAreValid) {
+  Job job(Noisy(30, 4));
+  job.settings.remainder = "pad";
+  const auto pass = job.Pass(0);
+  ASSERT_THAT(pass, IsOk());
+  ReceivedBatch batch = Whole({Received(job.Lane(0, 1).front(), 0, 4)});
+  batch.valid = 3;
+  const auto given = (*pass)->BatchOf(batch);
+  ASSERT_THAT(given, IsOk());
+  EXPECT_EQ(given->names().back(), "valid");
+  EXPECT_THAT(given->Find("valid")->As<bool>(), ElementsAre(true, true, true, false));
+  Job taken(
+      "%0 = range(stop=30)\n%1 = map(%0, function={valid: .value})\n"
+      "%2 = batch(%1, size=4)\n");
+  taken.settings.remainder = "pad";
+  EXPECT_THAT(taken.Pass(0),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("rename it")));
 }
 
 }  // namespace

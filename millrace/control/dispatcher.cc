@@ -1,8 +1,8 @@
 #include "millrace/control/dispatcher.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -23,7 +23,8 @@
 #include "millrace/base/text.h"
 #include "millrace/control/events.h"
 #include "millrace/control/openings.h"
-#include "millrace/control/placing.h"
+#include "millrace/control/packages.h"
+#include "millrace/control/resuming.h"
 #include "millrace/control/settings.h"
 #include "millrace/control/state.h"
 #include "millrace/lanes/known_lanes.h"
@@ -31,6 +32,9 @@
 
 namespace millrace::control {
 namespace {
+
+constexpr size_t kNoticesMax = 1024;
+constexpr int kVersionsOfAStart = 40;  // Bits.
 
 std::string Describe(const api::RunName& run) {
   return base::StrCat("run \"", run.id, "\" (restart ", run.restart, ") on host ",
@@ -51,15 +55,11 @@ bool IsOfRun(const JobState& job, const api::OpenJob& open) {
          (member != job.members.end() && member->second.host == open.run.host);
 }
 
-// Whether some consumer's lane could be given to a worker.
-bool CouldRun(const api::WorkerFacts& worker, const JobState& job, int64_t lane) {
-  const api::JobFacts facts = job.facts.value_or(api::JobFacts());
-  if (!MayRun(worker, job.settings, facts, lane)) return false;
-  if (job.settings.target == "any") return true;
-  return std::ranges::any_of(job.members, [&](const auto& entry) {
-    const bool local = entry.second.host == worker.host;
-    return local == (job.settings.target == "local");
-  });
+// Whether its launcher has started it again since. Else openings are told apart by the
+// clocks of their hosts, one of which may have been set back.
+bool IsOfLaterRun(const JobState& job, const api::OpenJob& open) {
+  return !open.run.id.empty() && open.run.id == job.run.id &&
+         open.run.restart > job.run.restart;
 }
 
 }  // namespace
@@ -72,9 +72,11 @@ absl::Status Dispatcher::Restore(std::string_view snapshot,
                                  absl::Time now) {
   state_ = TRY(State::FromSnapshot(snapshot));
   for (const std::string& line : events) TRY(state_.Apply(TRY(FromLine(line))));
-  // Versions of a dispatcher before this one are old, as long as clocks go forward; and
-  // if they do not, a version that is not known yet is as good as none.
-  version_ = std::max<int64_t>(version_, absl::ToUnixMillis(now) * 1000);
+  // Versions of dispatchers before this one are old, whatever their clocks said.
+  Event started;
+  started.started = {state_.starts() + 1};
+  Commit(started);
+  version_ = state_.starts() << kVersionsOfAStart;
   for (const auto& [number, job] : state_.jobs()) {
     Job& soft = SoftOf(number);
     soft.heard = now;
@@ -92,6 +94,11 @@ void Dispatcher::Commit(const Event& event) {
   events_.push_back(ToLine(event));
 }
 
+void Dispatcher::Note(std::string_view what, const std::string& name, std::string why) {
+  if (notices_.size() >= kNoticesMax) return;  // Nobody takes them.
+  notices_.push_back({what, name, std::move(why)});
+}
+
 // --- Opening ---
 
 absl::StatusOr<api::OpenedJob> Dispatcher::Open(const api::OpenJob& open,
@@ -104,6 +111,9 @@ absl::StatusOr<api::OpenedJob> Dispatcher::Open(const api::OpenJob& open,
         "no such consumer: ", open.consumer, " of ", open.settings.consumers,
         ", member ", open.member, " of ", open.settings.members));
   }
+  if (now >= quiet_until_) {  // Else workers may be on their way back.
+    TRY(CheckFunctions(AllWorkers(now), open.settings, options_.has_token));
+  }
   const int64_t number = TRY(FindOrMake(open));
   Job& job = SoftOf(number);
   job.heard = now;
@@ -113,8 +123,9 @@ absl::StatusOr<api::OpenedJob> Dispatcher::Open(const api::OpenJob& open,
   const bool repeated =
       latest == open.opening && IsOfRun(state, open) && state.settings == open.settings;
   if (!repeated) {
-    if (open.opening <= latest) return TakenOver(state);
+    if (open.opening <= latest && !IsOfLaterRun(state, open)) return TakenOver(state);
     TRY(CheckTakeOver(number, open, now));
+    TRY(CheckSameRun(number, open, now));
     TRY(job.openings.Add(open));
     const std::string missing = job.openings.Missing(open);
     if (!missing.empty()) return api::OpenedJob{.waits_for = missing};
@@ -122,7 +133,7 @@ absl::StatusOr<api::OpenedJob> Dispatcher::Open(const api::OpenJob& open,
   }
   Consumer& consumer = job.consumers[{open.consumer, open.member}];
   consumer.heard = now;
-  return Opened(number, open);
+  return Opened(number, open, now);
 }
 
 absl::StatusOr<int64_t> Dispatcher::FindOrMake(const api::OpenJob& open) {
@@ -143,8 +154,8 @@ absl::Status Dispatcher::CheckTakeOver(int64_t number, const api::OpenJob& open,
   if (job.incarnation == 0 || IsOfRun(job, open) || open.takeover) {
     return absl::OkStatus();
   }
+  if (IsOfLaterRun(job, open)) return absl::OkStatus();
   const bool same_launcher = !open.run.id.empty() && open.run.id == job.run.id;
-  if (same_launcher && open.run.restart > job.run.restart) return absl::OkStatus();
   if (same_launcher) return TakenOver(job);
   absl::Time heard = absl::InfinitePast();
   const auto soft = jobs_.find(number);
@@ -160,6 +171,18 @@ absl::Status Dispatcher::CheckTakeOver(int64_t number, const api::OpenJob& open,
       ": wait for it to end, choose another name, or open with takeover=True"));
 }
 
+// Within a run a job stays what it is, unless who reads it has left it.
+absl::Status Dispatcher::CheckSameRun(int64_t number, const api::OpenJob& open,
+                                      absl::Time now) const {
+  const JobState& state = *state_.Find(number);
+  if (state.incarnation == 0 || !IsOfRun(state, open)) return absl::OkStatus();
+  const auto& consumers = jobs_.at(number).consumers;
+  const auto own = consumers.find({open.consumer, open.member});
+  const absl::Duration silent = options_.run_lost_after * options_.heartbeat;
+  const bool reads = own != consumers.end() && now - own->second.heard <= silent;
+  return reads ? SameSettings(state.settings, open.settings) : absl::OkStatus();
+}
+
 // All consumers of a run have come: the job begins anew, for them.
 absl::Status Dispatcher::Begin(int64_t number, const api::OpenJob& open) {
   Job& job = SoftOf(number);
@@ -167,8 +190,9 @@ absl::Status Dispatcher::Begin(int64_t number, const api::OpenJob& open) {
   const JobState before = *state_.Find(number);
   Event begun;
   begun.run_begun = {number, before.incarnation + 1, open.run, open.settings,
-                     run.state};
+                     run.resume ? TRY(LastTold(before)) : run.state};
   Commit(begun);
+  Note("job begun", open.settings.name, Describe(open.run));
   for (const auto& [key, member] : run.members) {
     const auto old = before.members.find(key);
     const int64_t generation =
@@ -186,16 +210,15 @@ absl::Status Dispatcher::Begin(int64_t number, const api::OpenJob& open) {
 }
 
 absl::StatusOr<api::OpenedJob> Dispatcher::Opened(int64_t number,
-                                                  const api::OpenJob& open) const {
+                                                  const api::OpenJob& open,
+                                                  absl::Time now) const {
   const JobState& job = *state_.Find(number);
   const Job& soft = jobs_.at(number);
   if (!soft.unlisted.ok()) return soft.unlisted;
-  if (!job.facts) {
-    const std::string waits = workers_.empty()
-                                  ? "a worker to join: start one with `millrace worker`"
-                                  : "a worker to list the sources";
-    return api::OpenedJob{.waits_for = waits};
-  }
+  if (!job.facts) return api::OpenedJob{.waits_for = Unlisted(job.settings)};
+  TRY(CheckListed(job.settings, *job.facts));
+  const std::string memory = LacksMemory(job);
+  if (!memory.empty()) return api::OpenedJob{.waits_for = memory};
   api::OpenedJob opened{.ready = true, .job = number};
   opened.incarnation = job.incarnation;
   opened.generation = job.members.at({open.consumer, open.member}).generation;
@@ -206,6 +229,7 @@ absl::StatusOr<api::OpenedJob> Dispatcher::Opened(int64_t number,
   opened.state = job.state;
   opened.facts = *job.facts;
   opened.heartbeat_ms = absl::ToInt64Milliseconds(options_.heartbeat);
+  opened.differences = DifferencesOfAll(AllWorkers(now), job.settings);
   return opened;
 }
 
@@ -218,6 +242,7 @@ absl::Status Dispatcher::CheckReader(const api::ReaderHello& reader) const {
   }
   const auto member = job->members.find({reader.consumer, reader.member});
   const bool current = job->incarnation == reader.incarnation &&
+                       reader.consumer < job->settings.consumers &&
                        member != job->members.end() &&
                        member->second.generation == reader.generation;
   return current ? absl::OkStatus() : TakenOver(*job);
@@ -230,19 +255,37 @@ absl::StatusOr<api::ConsumerNews> Dispatcher::Beat(const api::ConsumerBeat& beat
   Job& job = SoftOf(number);
   job.heard = now;
   Consumer& consumer = job.consumers[{beat.reader.consumer, beat.reader.member}];
+  if (!beat.state.empty()) {
+    Event told;
+    told.state_told = {number, beat.reader.incarnation, beat.reader.consumer,
+                       beat.state};
+    Commit(told);
+  }
+  if (beat.leaves) {
+    consumer = Consumer();
+    consumer.heard = absl::InfinitePast();
+    consumer.left = true;
+    consumer.beats = 1;
+  }
+  if (consumer.left) return NewsFor(beat);
   consumer.heard = now;
   ++consumer.beats;
+  consumer.taken = beat.taken;
+  consumer.rate.Hear(beat.taken, now);
   consumer.needs = beat.needs;
   consumer.unreachable = {beat.unreachable.begin(), beat.unreachable.end()};
   consumer.waits_for = beat.waits_for;
   consumer.waits = absl::Milliseconds(beat.waits_ms);
+  consumer.pass = std::max(consumer.pass, beat.pass);
   for (const api::KnownRows& known : beat.known) TRY(Learn(number, known));
+  TRY(HearPasses(beat));
   return NewsFor(beat);
 }
 
 absl::Status Dispatcher::Learn(int64_t number, const api::KnownRows& known) {
   const JobState& state = *state_.Find(number);
   if (state.facts && state.facts->counted) return absl::OkStatus();
+  if (!IsLeft(number, known.at)) return absl::OkStatus();
   Known& kept = SoftOf(number).known[known.at];
   const lanes::KnownLane before = kept.lane;
   const bool contradicts = (before.ended && known.rows > before.rows) ||
@@ -263,10 +306,10 @@ absl::Status Dispatcher::Learn(int64_t number, const api::KnownRows& known) {
   return absl::OkStatus();
 }
 
-api::ConsumerNews Dispatcher::NewsFor(const api::ConsumerBeat& beat) const {
-  const auto found = jobs_.find(beat.reader.job);
-  if (found == jobs_.end()) return {};
-  const Job& job = found->second;
+absl::StatusOr<api::ConsumerNews> Dispatcher::NewsFor(
+    const api::ConsumerBeat& beat) const {
+  TRY(CheckReader(beat.reader));
+  const Job& job = jobs_.at(beat.reader.job);
   const int64_t seen = beat.version > version_ ? 0 : beat.version;
   api::ConsumerNews news{.version = version_};
   news.tell_known = beat.known.empty() && seen < restored_version_;
@@ -278,7 +321,11 @@ api::ConsumerNews Dispatcher::NewsFor(const api::ConsumerBeat& beat) const {
     if (worker >= 0) workers.insert(worker);
   };
   std::set<api::LaneAddress> lanes;
-  for (const api::NeededLane& need : beat.needs) lanes.insert(need.at);
+  std::set<api::LaneAddress> known_lanes;
+  for (const api::NeededLane& need : beat.needs) {
+    lanes.insert(need.at);
+    known_lanes.insert({need.at.pass, need.at.lane});
+  }
   for (const auto& [at, placed] : job.placed) {
     if (placed.version > seen) lanes.insert(at);
   }
@@ -289,132 +336,11 @@ api::ConsumerNews Dispatcher::NewsFor(const api::ConsumerBeat& beat) const {
   }
   // What it needs is told again: it may not have had a use for it the last time.
   for (const auto& [at, known] : job.known) {
-    if (known.version <= seen && !lanes.contains(at)) continue;
+    if (known.version <= seen && !known_lanes.contains(at)) continue;
     news.known.push_back({at, known.lane.rows, known.lane.ended});
   }
-  if (!job.failed.ok()) {
-    news.failed_code = absl::StatusCodeToString(job.failed.code());
-    news.failed = std::string(job.failed.message());
-  }
-  return news;
-}
-
-// --- Workers ---
-
-absl::StatusOr<api::WorkerNews> Dispatcher::Beat(const api::WorkerBeat& beat,
-                                                 absl::Time now) {
-  if (beat.facts) Join(*beat.facts, now);
-  const auto found = workers_.find(beat.worker);
-  if (found == workers_.end()) return api::WorkerNews{.version = 0, .join = true};
-  Worker& worker = found->second;
-  worker.heard = now;
-  worker.draining = beat.draining;
-  for (const api::ListedJob& listed : beat.listed) ReportListed(beat.worker, listed);
-  for (const api::LaneReport& report : beat.lanes) {
-    const absl::Status learnt = Report(beat.worker, report, now);
-    if (!learnt.ok()) SoftOf(report.job).failed = learnt;
-  }
-  return Assigned(worker);
-}
-
-api::WorkerNews Dispatcher::NewsFor(const api::WorkerBeat& beat) const {
-  const auto found = workers_.find(beat.worker);
-  if (found == workers_.end()) return {.version = 0, .join = true};
-  return Assigned(found->second);
-}
-
-void Dispatcher::Join(const api::WorkerFacts& facts, absl::Time now) {
-  Worker& worker = workers_[facts.worker];
-  worker.facts = facts;
-  worker.heard = now;
-  worker.version = NewVersion();
-}
-
-// What a worker tells of a lane. One that nobody has placed is adopted while the
-// dispatcher is quiet: it was, before this dispatcher started. Later the worker is to
-// let go of it, so its news must not have it.
-absl::Status Dispatcher::Report(int64_t worker, const api::LaneReport& report,
-                                absl::Time now) {
-  const JobState* const state = state_.Find(report.job);
-  if (state == nullptr || state->incarnation != report.incarnation) {
-    return absl::OkStatus();
-  }
-  Job& job = SoftOf(report.job);
-  if (!report.failed_code.empty()) {
-    ReportFailure(worker, report);
-    return absl::OkStatus();
-  }
-  const auto [placed, adopted] = job.placed.try_emplace(report.at);
-  if (adopted && !report.released && now < quiet_until_) {
-    placed->second = {worker, 0, true, NewVersion(), now};
-    Changed(worker);
-  } else if (adopted) {
-    job.placed.erase(placed);
-  } else if (report.ended && placed->second.worker == worker) {
-    const absl::Duration took = now - placed->second.since;
-    job.lane_time =
-        job.lane_time == absl::ZeroDuration() ? took : (3 * job.lane_time + took) / 4;
-  }
-  if (report.released) Unplace(job, report.at);
-  return Learn(report.job, {report.at, report.rows, report.ended});
-}
-
-void Dispatcher::ReportFailure(int64_t worker, const api::LaneReport& report) {
-  Job& job = SoftOf(report.job);
-  Failed& failed = job.failed_lanes[report.at];
-  failed.workers.insert(worker);
-  failed.status = api::ToStatus(report.failed_code, report.failed);
-  const auto placed = job.placed.find(report.at);
-  const bool moved = placed != job.placed.end() && placed->second.worker != worker;
-  if (!moved) Unplace(job, report.at);
-  const JobState& state = *state_.Find(report.job);
-  const bool others = std::ranges::any_of(workers_, [&](const auto& entry) {
-    const auto& [number, other] = entry;
-    return !other.draining && !failed.workers.contains(number) &&
-           CouldRun(other.facts, state, report.at.lane);
-  });
-  if (std::ssize(failed.workers) < options_.failures_max && others) return;
-  job.failed = failed.status;
-  NewVersion();
-}
-
-void Dispatcher::ReportListed(int64_t worker, const api::ListedJob& listed) {
-  const JobState* const state = state_.Find(listed.job);
-  if (state == nullptr || state->facts) return;
-  Job& job = SoftOf(listed.job);
-  workers_.at(worker).lists.erase(listed.job);
-  job.lister.reset();
-  if (!listed.failed_code.empty()) {
-    job.unlisted = api::ToStatus(listed.failed_code, listed.failed);
-    return;
-  }
-  Event event;
-  event.job_listed = {listed.job, listed.facts};
-  Commit(event);
-}
-
-api::WorkerNews Dispatcher::Assigned(const Worker& worker) const {
-  api::WorkerNews news{.version = worker.version};
-  std::set<int64_t> jobs = worker.lists;
-  for (const bool now : {true, false}) {
-    for (const auto& [number, job] : jobs_) {
-      const JobState* const state = state_.Find(number);
-      if (state == nullptr) continue;
-      for (const auto& [at, placed] : job.placed) {
-        if (placed.worker != worker.facts.worker || placed.now != now) continue;
-        news.assigned.push_back({number, state->incarnation, at, placed.from,
-                                 state->settings.members, placed.now});
-        jobs.insert(number);
-      }
-    }
-  }
-  for (const int64_t number : jobs) {
-    const JobState* const state = state_.Find(number);
-    if (state == nullptr) continue;
-    news.jobs.push_back({number, state->incarnation, state->settings.pipeline,
-                         state->facts ? state->facts->manifest : "", state->seed,
-                         state->state});
-  }
+  TellPasses(beat, news);
+  if (!job.failed.ok()) news.failed = api::ToError(job.failed);
   return news;
 }
 

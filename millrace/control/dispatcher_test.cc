@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "millrace/api/error.h"
 #include "millrace/api/service.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/control/dispatcher_test.h"
@@ -143,7 +145,8 @@ TEST(DispatcherTest, SourcesThatCannotBeListedAreAnErrorOfTheOpening) {
   service.Join(Facts(1));
   service.Accept(Opening());
   service.Accept(api::WorkerBeat{
-      .worker = 1, .listed = {{1, {}, "NOT_FOUND", "no such bucket: s3://photos"}}});
+      .worker = 1,
+      .listed = {{1, "", {}, api::Error{"NOT_FOUND", "no such bucket: s3://photos"}}}});
   EXPECT_THAT(service.Send(Opening()),
               StatusIs(kNotFound, "no such bucket: s3://photos"));
   api::OpenJob again = Opening();
@@ -247,6 +250,82 @@ TEST(DispatcherTest, AConsumerThatBeatsKeepsItsJob) {
   EXPECT_THAT(service.Send(OtherRun("slurm-2", 0)), StatusIs(kFailedPrecondition));
 }
 
+TEST(DispatcherTest, WhoLeavesNeedsNothingAndLetsOthersHaveTheJobAtOnce) {
+  Service service;
+  service.Join(Facts(1));
+  api::ConsumerBeat beat = service.Start({Opening()})[0];
+  beat.needs = Needs({0, 1});
+  service.Accept(beat);
+  EXPECT_EQ(service.Tell(1).assigned.size(), 2);
+  api::ConsumerBeat last = beat;
+  last.leaves = true;
+  service.Accept(last);
+  EXPECT_TRUE(service.Tell(1).assigned.empty());
+  service.Accept(beat);  // It comes late.
+  EXPECT_TRUE(service.Tell(1).assigned.empty());
+  EXPECT_EQ(service.Send(OtherRun("slurm-2", 0))->incarnation, 2);
+}
+
+TEST(DispatcherTest, WithinARunAJobStaysWhatItIs) {
+  Service service;
+  service.Join(Facts(1));
+  const api::ConsumerBeat beat = service.Start({Opening()})[0];
+  service.Accept(beat);
+  api::OpenJob again = Opening();
+  again.opening = 2;
+  const auto with = [&](const auto& change) {
+    api::OpenJob other = again;
+    change(other.settings);
+    return service.Send(other);
+  };
+  EXPECT_THAT(with([](api::JobSettings& job) { job.pipeline = "other"; }),
+              StatusIs(kInvalidArgument, HasSubstr("differ in pipeline")));
+  EXPECT_THAT(with([](api::JobSettings& job) { job.order = "any"; }),
+              StatusIs(kInvalidArgument, HasSubstr("differ in order")));
+  EXPECT_THAT(with([](api::JobSettings& job) { job.consumers = 2; }),
+              StatusIs(kInvalidArgument, HasSubstr("differ in consumers: 1 and 2")));
+  EXPECT_THAT(service.Send(again), IsOk()) << "the same may be opened again";
+}
+
+TEST(DispatcherTest, WhoHasLeftAJobMayRunAnotherOfItsName) {
+  Service service;
+  service.Join(Facts(1));
+  api::ConsumerBeat last = service.Start({Opening()})[0];
+  last.leaves = true;
+  service.Accept(last);
+  api::OpenJob other = Opening();
+  other.opening = 2;
+  other.settings.pipeline = "other";
+  other.settings.order = "any";
+  EXPECT_EQ(service.Start({other})[0].reader.incarnation, 2);
+}
+
+TEST(DispatcherTest, WhatHasNoMeaningForTheListedSourcesIsRefused) {
+  Service service;
+  service.Join(Facts(1));
+  std::vector<api::OpenJob> opens = {Opening(0, 2), Opening(1, 2)};
+  for (api::OpenJob& open : opens) {
+    open.settings.remainder = "";
+    service.Accept(open);
+  }
+  service.List(1, Listed(true));
+  EXPECT_THAT(service.Send(opens[0]),
+              StatusIs(kInvalidArgument, HasSubstr("needs remainder")));
+}
+
+TEST(DispatcherTest, TheNextRunMayBringItsOwnSeed) {
+  Service service;
+  service.Join(Facts(1));
+  service.Start({Opening()});
+  const int64_t drawn = service.Send(Opening())->seed;
+  api::OpenJob other = OtherRun("slurm-1", 1);
+  EXPECT_EQ(service.Send(other)->seed, drawn) << "it is the job's";
+  other = OtherRun("slurm-1", 2);
+  other.opening = 3;
+  other.settings.seed = 42;
+  EXPECT_EQ(service.Send(other)->seed, 42);
+}
+
 TEST(DispatcherTest, TheSameLauncherTakesOverWhenItRestarts) {
   Service service;
   service.Join(Facts(1));
@@ -260,6 +339,18 @@ TEST(DispatcherTest, TheSameLauncherTakesOverWhenItRestarts) {
   late.opening = 3;
   EXPECT_THAT(service.Send(late), StatusIs(kFailedPrecondition, HasSubstr("restart 1")))
       << "the restart before must not take it back";
+}
+
+TEST(DispatcherTest, ARestartTakesOverThoughItsClockWasSetBack) {
+  Service service;
+  service.Join(Facts(1));
+  api::OpenJob first = Opening();
+  first.opening = 1'000'000;
+  service.Start({first});
+  EXPECT_EQ(service.Send(OtherRun("slurm-1", 1))->incarnation, 2);
+  EXPECT_THAT(service.Send(first),
+              StatusIs(kFailedPrecondition, HasSubstr("restart 1")))
+      << "what is late of the run before is late all the same";
 }
 
 TEST(DispatcherTest, WhoAsksForItTakesOver) {
@@ -477,8 +568,9 @@ TEST(DispatcherTest, ALaneThatCameOutOtherwiseFailsThePass) {
   service.Tell(1, {Report(5, 10, true)});
   service.Tell(1, {Report(5, 11, true)});
   const api::ConsumerNews news = *service.Send(beat);
-  EXPECT_EQ(news.failed_code, "DATA_LOSS");
-  EXPECT_EQ(news.failed,
+  ASSERT_TRUE(news.failed.has_value());
+  EXPECT_EQ(news.failed->code, "DATA_LOSS");
+  EXPECT_EQ(news.failed->message,
             "lane 5 came out with 10 rows and then with 11: a function is not "
             "deterministic, or a file has changed");
 }
@@ -577,10 +669,10 @@ TEST(DispatcherTest, ARestartForgetsNothingThatWasAnswered) {
   Service service;
   service.Join(Facts(1));
   const api::ConsumerBeat beat = service.Start({Opening()})[0];
-  const std::string before = service.dispatcher().state().Snapshot();
+  const std::map<int64_t, JobState> before = service.dispatcher().state().jobs();
   const api::OpenedJob opened = *service.Send(Opening());
   service.Restart();
-  EXPECT_EQ(service.dispatcher().state().Snapshot(), before);
+  EXPECT_EQ(service.dispatcher().state().jobs(), before);
   EXPECT_EQ(*service.Send(Opening()), opened);
   EXPECT_THAT(service.Send(beat), IsOk());
 }
@@ -594,6 +686,21 @@ TEST(DispatcherTest, AJournalOfSomethingElseIsAnError) {
               StatusIs(kInvalidArgument));
   EXPECT_THAT(dispatcher.Restore("?", {}, absl::UnixEpoch()),
               StatusIs(kInvalidArgument));
+}
+
+// Else who has news of the one before would take none of this one's.
+TEST(DispatcherTest, AfterARestartNewsAreNewerThoughTheClockWasSetBack) {
+  Service service;
+  service.Join(Facts(1));
+  const api::ConsumerBeat beat = service.Start({Opening()})[0];
+  int64_t before = service.Send(beat)->version;
+  for (int restarts = 0; restarts < 3; ++restarts) {
+    service.now -= absl::Hours(24);
+    service.Restart();
+    const int64_t version = service.Send(beat)->version;
+    EXPECT_GT(version, before);
+    before = version;
+  }
 }
 
 TEST(DispatcherTest, AfterARestartNoLaneIsGivenAwayForTwoHeartbeats) {

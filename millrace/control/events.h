@@ -14,6 +14,7 @@
 #include "millrace/api/describe.h"  // IWYU pragma: keep
 #include "millrace/api/service.h"
 #include "millrace/api/stream.h"
+#include "millrace/control/rights.h"
 
 namespace millrace::control {
 
@@ -74,6 +75,42 @@ struct LanesPassed {
 
 BOOST_DESCRIBE_STRUCT(LanesPassed, (), (job, incarnation, lanes))
 
+// In any order: what became of rights of a pass.
+struct PassChanged {
+  int64_t job = 0;
+  int64_t incarnation = 0;
+  int64_t pass = 0;
+  PassChange change = {};
+};
+
+BOOST_DESCRIBE_STRUCT(PassChanged, (), (job, incarnation, pass, change))
+
+// In any order: all consumers have gone on from it, and from those before.
+struct PassOver {
+  int64_t job = 0;
+  int64_t incarnation = 0;
+  int64_t pass = 0;
+};
+
+BOOST_DESCRIBE_STRUCT(PassOver, (), (job, incarnation, pass))
+
+// Where a consumer is, as it told: for a run that resumes without a state.
+struct StateTold {
+  int64_t job = 0;
+  int64_t incarnation = 0;
+  int64_t consumer = 0;
+  std::string state = {};
+};
+
+BOOST_DESCRIBE_STRUCT(StateTold, (), (job, incarnation, consumer, state))
+
+// A dispatcher has started: the so-manyth that goes on from this journal.
+struct Started {
+  int64_t number = 0;
+};
+
+BOOST_DESCRIBE_STRUCT(Started, (), (number))
+
 struct JobForgotten {
   int64_t job = 0;
 };
@@ -87,12 +124,17 @@ struct Event {
   std::optional<MemberOpened> member_opened = {};
   std::optional<LaneEnded> lane_ended = {};
   std::optional<LanesPassed> lanes_passed = {};
+  std::optional<PassChanged> pass_changed = {};
+  std::optional<PassOver> pass_over = {};
+  std::optional<StateTold> state_told = {};
+  std::optional<Started> started = {};
   std::optional<JobForgotten> job_forgotten = {};
 };
 
 BOOST_DESCRIBE_STRUCT(Event, (),
                       (job_made, job_listed, run_begun, member_opened, lane_ended,
-                       lanes_passed, job_forgotten))
+                       lanes_passed, pass_changed, pass_over, state_told, started,
+                       job_forgotten))
 
 // An event as one line of the journal, and back.
 std::string ToLine(const Event& event);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,6 +49,21 @@ absl::Status SameState(const api::OpenJob& one, const api::OpenJob& other) {
   return wrong(" load states of different steps: load those of one checkpoint");
 }
 
+// A part of a state is what one consumer took in any order.
+bool IsPart(const std::string& state) {
+  const absl::StatusOr<lanes::State> read = api::StateFromJson(state);
+  return read.ok() && read->parts > 1;
+}
+
+absl::StatusOr<std::string> Joined(const std::map<MemberKey, api::OpenJob>& members) {
+  std::vector<std::string> parts;
+  for (const auto& [key, open] : members) {
+    if (open.state.empty()) TRY(SameState(members.begin()->second, open));
+    parts.push_back(open.state);
+  }
+  return api::JoinStates(parts);
+}
+
 }  // namespace
 
 absl::Status Openings::Add(const api::OpenJob& open) {
@@ -77,11 +93,22 @@ std::string Openings::Missing(const api::OpenJob& open) const {
 }
 
 absl::StatusOr<Openings::Complete> Openings::Take(const api::OpenJob& open) {
-  Complete complete{std::move(runs_[KeyOf(open.run)]), ""};
+  Complete complete{std::move(runs_[KeyOf(open.run)]), "", false};
   runs_.clear();
   const api::OpenJob& first = complete.members.begin()->second;
+  for (const auto& [key, other] : complete.members) {
+    if (other.resume == first.resume) continue;
+    return absl::InvalidArgumentError(
+        base::StrCat("consumers ", first.consumer, " and ", other.consumer,
+                     " do not both resume: either all ranks do, or none"));
+  }
+  if (IsPart(first.state)) {
+    complete.state = TRY(Joined(complete.members));
+    return complete;
+  }
   for (const auto& [key, other] : complete.members) TRY(SameState(first, other));
   complete.state = first.state;
+  complete.resume = first.resume && first.state.empty();
   return complete;
 }
 

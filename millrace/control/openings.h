@@ -30,6 +30,7 @@ class Openings {
   struct Complete {
     std::map<MemberKey, api::OpenJob> members;
     std::string state;
+    bool resume = false;  // Without a state: from what was told last.
   };
 
   absl::StatusOr<Complete> Take(const api::OpenJob& open);

@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "millrace/api/error.h"
 #include "millrace/api/service.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/control/dispatcher.h"
@@ -19,6 +21,7 @@ namespace {
 
 using base::IsOk;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 using testing::UnorderedElementsAre;
@@ -50,9 +53,13 @@ std::vector<int64_t> LanesOf(Service& service, int64_t worker) {
 
 api::LaneReport Failure(int64_t lane, const std::string& message = "no such file") {
   api::LaneReport report{.job = 1, .incarnation = 1, .at = {0, lane}};
-  report.failed_code = "NOT_FOUND";
-  report.failed = message;
+  report.failed = api::Error{"NOT_FOUND", message};
   return report;
+}
+
+// Why a consumer's pass cannot go on, as it is told; empty: it can.
+std::string WhyFailed(Service& service, const api::ConsumerBeat& beat) {
+  return service.Send(beat)->failed.value_or(api::Error()).message;
 }
 
 // --- Whom ---
@@ -93,6 +100,44 @@ TEST(PlaceLanesTest, AWorkerOnTheHostThatWaitsIsPreferred) {
   EXPECT_THAT(service.Placed(beat), UnorderedElementsAre(Pair(3, 2), Pair(4, 1)));
 }
 
+TEST(PlaceLanesTest, ATargetHoldsForAllLanesNotOnlyThoseThatAreWaitedFor) {
+  for (const char* target : {"local", "remote"}) {
+    api::WorkerFacts here = Facts(1);
+    here.host = "a";  // As the consumer's.
+    Service service = With({here, Facts(2)});
+    api::OpenJob open = Opening();
+    open.settings.target = target;
+    const int64_t worker = target == std::string("local") ? 1 : 2;
+    EXPECT_THAT(service.Placed(Reader(service, {3, 4}, open)),
+                UnorderedElementsAre(Pair(3, worker), Pair(4, worker)));
+  }
+}
+
+TEST(PlaceLanesTest, WhoHasLeftIsForgottenAtOnce) {
+  Service service = With({Facts(1), Facts(2)});
+  const api::ConsumerBeat beat = Reader(service, {3});
+  ASSERT_EQ(service.Placed(beat)[3], 1);
+  api::WorkerBeat last{.worker = 1};
+  last.left = true;
+  EXPECT_FALSE(service.Send(last)->join);
+  EXPECT_EQ(service.Placed(beat)[3], 2);
+  EXPECT_TRUE(service.Tell(1).join) << "it is not known any more";
+}
+
+TEST(PlaceLanesTest, AListingOfAnotherPipelineIsNotBelieved) {
+  Service service = With({Facts(1)});
+  const api::OpenJob open = Opening();
+  service.Accept(open);
+  api::WorkerBeat beat{.worker = 1};
+  beat.listed.push_back({.job = 1, .pipeline = "another", .facts = Listed(true)});
+  service.Accept(beat);
+  EXPECT_FALSE(service.Send(open)->ready);
+  EXPECT_THAT(service.Tell(1).jobs, testing::SizeIs(1)) << "it is to list it again";
+  beat.listed[0].pipeline = open.settings.pipeline;
+  service.Accept(beat);
+  EXPECT_TRUE(service.Send(open)->ready);
+}
+
 TEST(PlaceLanesTest, TagsAreKept) {
   api::WorkerFacts tagged = Facts(2);
   tagged.tags = {"gpu"};
@@ -128,6 +173,126 @@ TEST(PlaceLanesTest, StaticShardingWaitsForTheWorkerOfALane) {
   service.Join(second);
   EXPECT_THAT(service.Placed(beat),
               UnorderedElementsAre(Pair(0, 5), Pair(1, 6), Pair(2, 5), Pair(3, 6)));
+}
+
+// A service of static sharding; its workers of three have these indexes.
+Service WithIndexes(const std::vector<int64_t>& indexes) {
+  std::vector<api::WorkerFacts> workers;
+  for (const int64_t index : indexes) {
+    workers.push_back(Facts(index + 1));
+    workers.back().index = index;
+    workers.back().of = 3;
+  }
+  return With(workers);
+}
+
+api::OpenJob Static() {
+  api::OpenJob open = Opening();
+  open.settings.sharding = "static";
+  return open;
+}
+
+TEST(PlaceLanesTest, AnIndexThatDoesNotComeIsAnErrorThatNamesIt) {
+  Service service = WithIndexes({0, 2});
+  const api::ConsumerBeat beat = Reader(service, {3, 4, 5}, Static());
+  EXPECT_EQ(service.Placed(beat)[4], -1);
+  service.Pass(absl::Seconds(60), {1, 3});
+  EXPECT_EQ(WhyFailed(service, beat), "");
+  service.Pass(absl::Seconds(1), {1, 3});
+  EXPECT_EQ(WhyFailed(service, beat),
+            "job \"train\" has sharding=\"static\", and lane 4 waits for a worker of "
+            "the lane's index, number 1 of 3, that has not come for 1m: start it with "
+            "`millrace worker --index 1 --of 3`");
+}
+
+TEST(PlaceLanesTest, AnIndexThatComesInTimeIsWaitedForAnewWhenItIsLost) {
+  Service service = WithIndexes({0, 2});
+  const api::ConsumerBeat beat = Reader(service, {4}, Static());
+  service.Accept(beat);
+  service.Pass(absl::Seconds(50), {1, 3});
+  api::WorkerFacts missing = Facts(2);
+  missing.index = 1;
+  missing.of = 3;
+  service.Join(missing);
+  EXPECT_EQ(service.Placed(beat)[4], 2);
+  service.Pass(absl::Seconds(50), {1, 3});
+  EXPECT_EQ(service.Placed(beat)[4], -1) << "it is lost";
+  EXPECT_EQ(WhyFailed(service, beat), "");
+  service.Pass(absl::Seconds(61), {1, 3});
+  EXPECT_NE(WhyFailed(service, beat), "");
+}
+
+TEST(PlaceLanesTest, WithoutAnyIndexTheErrorSaysHowToGiveThem) {
+  Service service = With({Facts(1)});
+  const api::ConsumerBeat beat = Reader(service, {3}, Static());
+  service.Accept(beat);
+  service.Pass(absl::Seconds(61), {1});
+  EXPECT_THAT(WhyFailed(service, beat), HasSubstr("--index I --of M"));
+}
+
+TEST(PlaceLanesTest, NobodyWaitsForTheIndexOfALaneAhead) {
+  Service service = WithIndexes({0});
+  api::ConsumerBeat beat = Reader(service, {3}, Static());
+  beat.needs.push_back({{0, 4}, 0, false});
+  service.Accept(beat);
+  service.Pass(absl::Minutes(2), {1});
+  EXPECT_EQ(WhyFailed(service, beat), "");
+}
+
+// --- Memory ---
+
+// Sixteen lanes are open, of so many bytes each.
+api::JobFacts Large(int64_t lane_bytes) {
+  api::JobFacts facts = Listed(true);
+  facts.lane_bytes = lane_bytes;
+  return facts;
+}
+
+TEST(PlaceLanesTest, AWorkerThatCannotHoldAllOpenLanesGetsNone) {
+  api::WorkerFacts small = Facts(1);
+  small.memory_bytes = 16 * 1000 - 1;
+  api::WorkerFacts large = Facts(2);
+  large.memory_bytes = 16 * 1000;
+  Service service = With({small, large});
+  EXPECT_THAT(service.Placed(Reader(service, {3, 4}, Opening(), Large(1000))),
+              UnorderedElementsAre(Pair(3, 2), Pair(4, 2)));
+}
+
+TEST(PlaceLanesTest, WhoWaitsForMemoryIsToldWhatWouldFit) {
+  api::WorkerFacts small = Facts(1);
+  small.memory_bytes = 5 << 20;
+  Service service = With({small});
+  service.Accept(Opening());
+  service.List(1, Large(1 << 20));
+  EXPECT_EQ(
+      service.Send(Opening())->waits_for,
+      "a worker with more memory: its 16 open lanes take at least 1 MiB each, 16 "
+      "MiB in all: start one with `millrace worker --memory 16777216`, or open it "
+      "with open_lanes=5, which fit");
+  api::WorkerFacts large = Facts(2);
+  large.memory_bytes = 16 << 20;
+  service.Join(large);
+  EXPECT_TRUE(service.Send(Opening())->ready);
+}
+
+TEST(PlaceLanesTest, FewerOpenLanesFitLessMemory) {
+  api::WorkerFacts small = Facts(1);
+  small.memory_bytes = 5 << 20;
+  Service service = With({small});
+  api::OpenJob open = Opening();
+  open.settings.open_lanes = 5;
+  EXPECT_EQ(service.Placed(Reader(service, {3}, open, Large(1 << 20)))[3], 1);
+}
+
+TEST(PlaceLanesTest, InAnyOrderALaneAtATimeIsEnough) {
+  api::WorkerFacts small = Facts(1);
+  small.memory_bytes = 1 << 20;
+  Service service = With({small});
+  api::OpenJob open = Opening();
+  open.settings.order = "any";
+  service.Accept(open);
+  service.List(1, Large(1 << 20));
+  EXPECT_TRUE(service.Send(open)->ready);
 }
 
 TEST(PlaceLanesTest, AWorkerNobodyCanReachGetsNothing) {
@@ -210,6 +375,48 @@ TEST(PlaceLanesTest, LanesOfAWorkerThatLeavesMoveAtOnce) {
   EXPECT_EQ(service.Placed(beat)[3], 2);
 }
 
+// They were begun: where they may stay they are better gone on with, full or not.
+TEST(PlaceLanesTest, LanesAheadOfAWorkerThatLeavesMoveToo) {
+  api::WorkerFacts full = Facts(2);
+  full.lanes_max = 1;
+  Service service = With({Facts(1)});
+  api::ConsumerBeat beat = Reader(service, {3});
+  beat.needs.push_back({{0, 4}, 0, false});
+  ASSERT_EQ(service.Placed(beat)[4], 1);
+  service.Join(full);
+  service.Accept(api::WorkerBeat{.worker = 1, .draining = true});
+  EXPECT_THAT(service.Placed(beat), UnorderedElementsAre(Pair(3, 2), Pair(4, 2)));
+  EXPECT_THAT(LanesOf(service, 1), IsEmpty());
+}
+
+// What its readers have had is not made again.
+TEST(PlaceLanesTest, ALaneThatMovesGoesOnFromTheFirstRowThatIsNeeded) {
+  Service service = With({Facts(1), Facts(2)});
+  api::ConsumerBeat beat = Reader(service, {3});
+  ASSERT_EQ(service.Placed(beat)[3], 1);
+  beat.needs[0].from = 12;
+  service.Accept(beat);
+  service.Accept(api::WorkerBeat{.worker = 1, .draining = true});
+  EXPECT_EQ(service.Tell(2).assigned[0].from, 12);
+}
+
+TEST(PlaceLanesTest, WhoLeavesLeavesForGood) {
+  Service service = With({Facts(1), Facts(2)});
+  const api::ConsumerBeat beat = Reader(service, {3});
+  service.Accept(api::WorkerBeat{.worker = 1, .draining = true});
+  service.Tell(1);  // A beat of before that comes late.
+  EXPECT_EQ(service.Placed(beat)[3], 2);
+}
+
+TEST(PlaceLanesTest, WhoLeavesListsNothing) {
+  Service service = With({Facts(1)});
+  service.Accept(api::WorkerBeat{.worker = 1, .draining = true});
+  service.Accept(Opening());
+  EXPECT_THAT(service.Tell(1).jobs, IsEmpty());
+  EXPECT_EQ(service.Send(Opening())->waits_for,
+            "a worker to join: start one with `millrace worker`");
+}
+
 TEST(PlaceLanesTest, TheLastWorkerKeepsItsLanesWhileItLeaves) {
   Service service = With({Facts(1)});
   const api::ConsumerBeat beat = Reader(service, {3});
@@ -266,19 +473,18 @@ TEST(PlaceLanesTest, AFailedLaneIsTriedElsewhere) {
   ASSERT_EQ(service.Placed(beat)[3], 1);
   service.Tell(1, {Failure(3)});
   EXPECT_EQ(service.Placed(beat)[3], 2);
-  EXPECT_EQ(service.Send(beat)->failed, "");
+  EXPECT_EQ(WhyFailed(service, beat), "");
 }
 
 TEST(PlaceLanesTest, ALaneThatThreeWorkersFailedFailsThePass) {
   Service service = With({Facts(1), Facts(2), Facts(3), Facts(4)});
   const api::ConsumerBeat beat = Reader(service, {3});
   for (int failures = 0; failures < 3; ++failures) {
-    EXPECT_EQ(service.Send(beat)->failed, "") << failures;
+    EXPECT_EQ(WhyFailed(service, beat), "") << failures;
     service.Tell(service.Placed(beat)[3], {Failure(3)});
   }
   const api::ConsumerNews news = *service.Send(beat);
-  EXPECT_EQ(news.failed_code, "NOT_FOUND");
-  EXPECT_EQ(news.failed, "no such file");
+  EXPECT_EQ(news.failed, (api::Error{"NOT_FOUND", "no such file"}));
   EXPECT_EQ(service.Placed(beat)[3], -1) << "nothing more is tried";
 }
 
@@ -287,7 +493,7 @@ TEST(PlaceLanesTest, OneWorkerThatFailsALaneAgainIsOne) {
   const api::ConsumerBeat beat = Reader(service, {3});
   service.Accept(beat);
   for (int repeated = 0; repeated < 5; ++repeated) service.Tell(1, {Failure(3)});
-  EXPECT_EQ(service.Send(beat)->failed, "");
+  EXPECT_EQ(WhyFailed(service, beat), "");
 }
 
 TEST(PlaceLanesTest, ALaneThatAllWorkersFailedFailsThePass) {
@@ -295,9 +501,21 @@ TEST(PlaceLanesTest, ALaneThatAllWorkersFailedFailsThePass) {
   const api::ConsumerBeat beat = Reader(service, {3});
   service.Accept(beat);
   service.Tell(1, {Failure(3)});
-  EXPECT_EQ(service.Send(beat)->failed, "");
+  EXPECT_EQ(WhyFailed(service, beat), "");
   service.Tell(2, {Failure(3, "no such file there")});
-  EXPECT_EQ(service.Send(beat)->failed, "no such file there");
+  EXPECT_EQ(WhyFailed(service, beat), "no such file there");
+}
+
+// It waits for a worker that may run it, but not for one that has failed it.
+TEST(PlaceLanesTest, ALaneThatFailedWhereItStillCouldRunFailsThePass) {
+  Service service = With({Facts(1), Facts(2)});
+  const api::ConsumerBeat beat = Reader(service, {3});
+  service.Accept(beat);
+  const int64_t first = service.Placed(beat)[3];
+  service.Tell(first, {Failure(3)});
+  EXPECT_EQ(WhyFailed(service, beat), "");
+  service.Pass(absl::Seconds(10), {first});  // The other is lost.
+  EXPECT_EQ(WhyFailed(service, beat), "no such file");
 }
 
 // A worker that may not run the lane is no hope for it.
@@ -310,7 +528,7 @@ TEST(PlaceLanesTest, ALaneThatAllWhoMayRunItFailedFailsThePass) {
   const api::ConsumerBeat beat = Reader(service, {3}, open);
   service.Accept(beat);
   service.Tell(2, {Failure(3)});
-  EXPECT_EQ(service.Send(beat)->failed, "no such file");
+  EXPECT_EQ(WhyFailed(service, beat), "no such file");
 }
 
 TEST(PlaceLanesTest, WithStaticShardingALaneHasOneWorkerToFailIt) {
@@ -325,7 +543,7 @@ TEST(PlaceLanesTest, WithStaticShardingALaneHasOneWorkerToFailIt) {
   const api::ConsumerBeat beat = Reader(service, {2}, open);
   service.Accept(beat);
   service.Tell(1, {Failure(2)});
-  EXPECT_EQ(service.Send(beat)->failed, "no such file");
+  EXPECT_EQ(WhyFailed(service, beat), "no such file");
 }
 
 TEST(PlaceLanesTest, AWorkerOfAnotherTargetIsNoHopeEither) {
@@ -340,7 +558,7 @@ TEST(PlaceLanesTest, AWorkerOfAnotherTargetIsNoHopeEither) {
     const int64_t worker = service.Placed(beat)[3];
     EXPECT_EQ(worker, target == std::string("local") ? 1 : 2);
     service.Tell(worker, {Failure(3)});
-    EXPECT_EQ(service.Send(beat)->failed, "no such file");
+    EXPECT_EQ(WhyFailed(service, beat), "no such file");
   }
 }
 
@@ -362,12 +580,12 @@ TEST(PlaceLanesTest, ANewRunTriesAgain) {
   const api::ConsumerBeat beat = Reader(service, {3});
   service.Accept(beat);
   service.Tell(1, {Failure(3)});
-  ASSERT_EQ(service.Send(beat)->failed, "no such file");
+  ASSERT_EQ(WhyFailed(service, beat), "no such file");
   api::OpenJob later = Opening();
   later.opening = 2;
   const api::ConsumerBeat again = Reader(service, {3}, later);
   EXPECT_EQ(service.Placed(again)[3], 1);
-  EXPECT_EQ(service.Send(again)->failed, "");
+  EXPECT_EQ(WhyFailed(service, again), "");
 }
 
 // An error that this version has no name for is still an error.
@@ -376,9 +594,9 @@ TEST(PlaceLanesTest, AnUnknownCodeIsAnUnknownError) {
   const api::ConsumerBeat beat = Reader(service, {3});
   service.Accept(beat);
   api::LaneReport report = Failure(3);
-  report.failed_code = "ON_FIRE";
+  report.failed->code = "ON_FIRE";
   service.Tell(1, {report});
-  EXPECT_EQ(service.Send(beat)->failed_code, "UNKNOWN");
+  EXPECT_EQ(service.Send(beat)->failed->code, "UNKNOWN");
 }
 
 // --- Stragglers ---
@@ -454,6 +672,104 @@ TEST(PlaceLanesTest, AStragglerMovesToAWorkerWithMoreToDo) {
   beat.waits_for = api::LaneAddress{0, 5};
   beat.waits_ms = 60'000;
   EXPECT_EQ(service.Placed(beat)[5], 2);
+}
+
+TEST(PlaceLanesTest, NobodyWaitsLongForTheOtherLanesOfASlowWorker) {
+  Service service = With({Facts(1), Facts(2)});
+  api::ConsumerBeat beat = Reader(service, {3, 4, 5});
+  ASSERT_THAT(service.Placed(beat),
+              UnorderedElementsAre(Pair(3, 1), Pair(4, 2), Pair(5, 1)));
+  service.Pass(absl::Seconds(31), {1, 2});
+  beat.waits_for = api::LaneAddress{0, 3};
+  beat.waits_ms = 31'000;
+  ASSERT_EQ(service.Placed(beat)[3], 2);
+  EXPECT_EQ(service.Placed(beat)[5], 1) << "it is not waited for yet";
+  beat.waits_for = api::LaneAddress{0, 5};
+  beat.waits_ms = 1;
+  EXPECT_EQ(service.Placed(beat)[5], 2);
+  beat.needs.push_back({{0, 6}, 0, true});
+  EXPECT_EQ(service.Placed(beat)[6], 2) << "who is slow comes last";
+}
+
+TEST(PlaceLanesTest, ASlowWorkerThatFinishesALaneIsSlowNoMore) {
+  Service service = With({Facts(1), Facts(2)});
+  api::ConsumerBeat beat = Reader(service, {3, 4, 5});
+  service.Placed(beat);
+  service.Pass(absl::Seconds(31), {1, 2});
+  beat.waits_for = api::LaneAddress{0, 3};
+  beat.waits_ms = 31'000;
+  ASSERT_EQ(service.Placed(beat)[3], 2);
+  service.Tell(1,
+               {{.job = 1, .incarnation = 1, .at = {0, 5}, .rows = 1, .ended = true}});
+  beat.waits_for = std::nullopt;
+  beat.needs.push_back({{0, 6}, 0, true});
+  EXPECT_EQ(service.Placed(beat)[6], 1);
+}
+
+// Nobody finds a worker that is fast enough: each has longer than the one before.
+TEST(PlaceLanesTest, ALaneThatIsSlowEverywhereIsGivenEverMoreTime) {
+  Service service = With({Facts(1), Facts(2)});
+  api::ConsumerBeat beat = Reader(service, {3});
+  ASSERT_EQ(service.Placed(beat)[3], 1);
+  beat.waits_for = api::LaneAddress{0, 3};
+  std::vector<int64_t> moves;
+  int64_t worker = 1;
+  for (int64_t second = 1; second <= 300; ++second) {
+    service.Pass(absl::Seconds(1), {1, 2});
+    beat.waits_ms += 1000;
+    const int64_t now = service.Placed(beat)[3];
+    if (std::exchange(worker, now) != now) moves.push_back(second);
+  }
+  EXPECT_THAT(moves, ElementsAre(31, 92, 212));
+}
+
+TEST(PlaceLanesTest, LanesDoNotGoRoundAmongSlowWorkers) {
+  Service service = With({Facts(1), Facts(2)});
+  api::ConsumerBeat beat = Reader(service, {3, 4});
+  ASSERT_THAT(service.Placed(beat), UnorderedElementsAre(Pair(3, 1), Pair(4, 2)));
+  service.Pass(absl::Seconds(31), {1, 2});
+  beat.waits_ms = 31'000;
+  beat.waits_for = api::LaneAddress{0, 3};
+  ASSERT_EQ(service.Placed(beat)[3], 2);
+  beat.waits_for = api::LaneAddress{0, 4};
+  ASSERT_EQ(service.Placed(beat)[4], 1) << "both are slow now";
+  beat.waits_ms = 1;
+  const int64_t version = service.Tell(1).version;
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(service.Placed(beat)[4], 1);
+  EXPECT_EQ(service.Tell(1).version, version);
+}
+
+// Consumers that take their time make lanes long: that is no reason to wait for a
+// worker that does nothing.
+TEST(PlaceLanesTest, LongLanesDoNotMakeTheLimitLonger) {
+  Service service = With({Facts(1), Facts(2)});
+  api::ConsumerBeat beat = Reader(service, {3, 5});
+  ASSERT_THAT(service.Placed(beat), UnorderedElementsAre(Pair(3, 1), Pair(5, 2)));
+  service.Pass(absl::Hours(1), {1, 2});
+  service.Tell(1, {{.job = 1, .incarnation = 1, .at = {0, 3}, .ended = true}});
+  beat.waits_for = api::LaneAddress{0, 5};
+  beat.waits_ms = 31'000;
+  EXPECT_EQ(service.Placed(beat)[5], 1);
+}
+
+// It was stopped, and goes on as if nothing had happened.
+TEST(PlaceLanesTest, WhoWakesUpAfterItsLanesWereMovedLetsGoOfThem) {
+  Service service = With({Facts(1), Facts(2)});
+  const api::ConsumerBeat beat = Reader(service, {3});
+  ASSERT_EQ(service.Placed(beat)[3], 1);
+  service.Pass(absl::Seconds(3), {2});
+  ASSERT_EQ(service.Placed(beat)[3], 2);
+  ASSERT_TRUE(
+      service.Tell(1, {{.job = 1, .incarnation = 1, .at = {0, 3}, .rows = 4}}).join);
+  api::WorkerBeat again{.worker = 1, .facts = Facts(1)};
+  again.lanes = {{.job = 1,
+                  .incarnation = 1,
+                  .at = {0, 3},
+                  .rows = 8,
+                  .ended = true,
+                  .released = true}};
+  EXPECT_THAT(service.Send(again)->assigned, IsEmpty());
+  EXPECT_THAT(LanesOf(service, 2), ElementsAre(3)) << "it is the other's";
 }
 
 TEST(PlaceLanesTest, AStragglerStaysWhereThereIsNobodyElse) {

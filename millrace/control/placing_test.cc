@@ -47,19 +47,47 @@ TEST(PlacingTest, AFullWorkerGetsOnlyWhatIsNeededNow) {
   EXPECT_EQ(Choose({Worker(1, 4), Worker(2, 3)}, {.now = true}), 2);
 }
 
-TEST(PlacingTest, TheReadersOwnHostComesFirstWhileItHasRoom) {
+TEST(PlacingTest, WhatIsWaitedForIsRunOnTheReadersHostWhileThereIsRoom) {
   Candidate local = Worker(2, 3);
   local.facts.host = "near";
-  EXPECT_EQ(Choose({Worker(1), local}, {.host = "near", .now = true}), 2);
+  const LaneWish waited{.hosts = {"near"}, .host = "near", .now = true};
+  EXPECT_EQ(Choose({Worker(1), local}, waited), 2);
   local.lanes = 4;
-  EXPECT_EQ(Choose({Worker(1), local}, {.host = "near", .now = true}), 1);
+  EXPECT_EQ(Choose({Worker(1), local}, waited), 1);
+}
+
+TEST(PlacingTest, AmongEqualsTheOneOnAReadersHostIsPreferred) {
+  Candidate local = Worker(2, 1);
+  local.facts.host = "near";
+  const LaneWish wish{.hosts = {"far away", "near"}, .now = true};
+  EXPECT_EQ(Choose({Worker(1, 1), local}, wish), 2);
+  EXPECT_EQ(Choose({Worker(1, 0), local}, wish), 1) << "it has less to do";
+}
+
+TEST(PlacingTest, AWorkerWithoutAHostIsNowhereNear) {
+  Candidate worker = Worker(1);
+  worker.facts.host = "";
+  const LaneWish wish{.hosts = {""}, .now = true};
+  EXPECT_EQ(ChooseWorker({worker}, {.target = "local"}, {}, wish), std::nullopt);
+  EXPECT_EQ(ChooseWorker({worker}, {.target = "remote"}, {}, wish), 1);
+}
+
+TEST(PlacingTest, SaysWhichWorkersAreWanted) {
+  EXPECT_EQ(WantedWorker({}, {}), "a worker");
+  EXPECT_EQ(WantedWorker({.target = "local", .tags = {"gpu", "big"}}, {}),
+            "a worker with the tag gpu and big on its consumer's host");
+  EXPECT_EQ(WantedWorker({.sharding = "static", .target = "remote"}, {.python = true}),
+            "a worker of the lane's index that may run Python functions on another "
+            "host than its consumer's");
+  EXPECT_EQ(WantedWorker({.open_lanes = 4}, {.lane_bytes = 1 << 20}),
+            "a worker with 4 MiB of memory");
 }
 
 TEST(PlacingTest, ATargetIsKept) {
   Candidate local = Worker(2);
   local.facts.host = "near";
   const std::vector<Candidate> both = {Worker(1), local};
-  const LaneWish wish{.host = "near", .now = true};
+  const LaneWish wish{.hosts = {"near"}, .now = true};
   EXPECT_EQ(ChooseWorker(both, {.target = "local"}, {}, wish), 2);
   EXPECT_EQ(ChooseWorker(both, {.target = "remote"}, {}, wish), 1);
   EXPECT_EQ(ChooseWorker({Worker(1)}, {.target = "local"}, {}, wish), std::nullopt);
@@ -71,6 +99,14 @@ TEST(PlacingTest, WhoLeavesOrIsAvoidedGetsNothing) {
   leaving.draining = true;
   EXPECT_EQ(Choose({leaving}), std::nullopt);
   EXPECT_EQ(Choose({Worker(1), Worker(2)}, {.avoid = {1}, .now = true}), 2);
+}
+
+TEST(PlacingTest, WhoIsSlowComesLast) {
+  Candidate slow = Worker(1);
+  slow.slow = true;
+  slow.facts.host = "near";
+  EXPECT_EQ(Choose({slow, Worker(2, 3)}, {.host = "near", .now = true}), 2);
+  EXPECT_EQ(Choose({slow}), 1) << "there is no other";
 }
 
 TEST(PlacingTest, AWorkerMustHaveAllTags) {
@@ -87,6 +123,20 @@ TEST(PlacingTest, PythonNeedsPermission) {
   EXPECT_FALSE(MayRun(worker.facts, {}, {.python = true}, 0));
   worker.facts.python = true;
   EXPECT_TRUE(MayRun(worker.facts, {}, {.python = true}, 0));
+}
+
+TEST(PlacingTest, AWorkerHoldsAllOpenLanesOfAJob) {
+  Candidate worker = Worker(1);
+  worker.facts.memory_bytes = 400;
+  EXPECT_TRUE(MayRun(worker.facts, {.open_lanes = 4}, {.lane_bytes = 100}, 0));
+  EXPECT_FALSE(MayRun(worker.facts, {.open_lanes = 5}, {.lane_bytes = 100}, 0));
+  EXPECT_FALSE(MayRun(worker.facts, {}, {.lane_bytes = 100}, 0)) << "16 are open";
+  EXPECT_TRUE(MayRun(worker.facts, {.order = "any"}, {.lane_bytes = 400}, 0));
+  EXPECT_FALSE(MayRun(worker.facts, {.order = "any"}, {.lane_bytes = 401}, 0));
+  EXPECT_TRUE(MayRun(worker.facts, {}, {}, 0)) << "nobody knows what lanes take";
+  worker.facts.memory_bytes = 0;
+  EXPECT_TRUE(MayRun(worker.facts, {}, {.lane_bytes = 100}, 0))
+      << "nobody knows what it has";
 }
 
 TEST(PlacingTest, StaticShardingGivesALaneToTheWorkerOfItsNumber) {

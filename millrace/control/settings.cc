@@ -45,6 +45,7 @@ absl::Status CheckWords(const api::JobSettings& settings) {
   TRY(OneOf("target", settings.target, {"any", "local", "remote"}));
   TRY(InRange("consumers", settings.consumers, 1));
   TRY(InRange("members", settings.members, 1));
+  TRY(InRange("consumers times members", settings.consumers * settings.members, 1));
   return InRange("open_lanes", settings.open_lanes, 0);
 }
 
@@ -54,7 +55,45 @@ absl::Status Needs(bool given, bool there, std::string_view what,
   return absl::InvalidArgumentError(base::StrCat(what, " needs ", wanted));
 }
 
+// How a pass ends for several consumers is theirs to say; one that never ends need not.
+absl::Status CheckRemainder(const api::JobSettings& settings,
+                            const api::JobFacts& facts) {
+  const bool asked = settings.consumers > 1 && facts.lanes >= 0;
+  return Needs(asked, !settings.remainder.empty(), "a job of several consumers",
+               "remainder=\"drop\" to leave the last batches out that do not suffice "
+               "for all, \"pad\" to fill up, or \"keep\" to give some one more");
+}
+
+// Under "drop" all take as many batches: of fewer than there are consumers, none.
+absl::Status CheckDropped(const api::JobSettings& settings,
+                          const api::JobFacts& facts) {
+  if (settings.remainder != "drop" || settings.consumers == 1 || facts.rows <= 0) {
+    return absl::OkStatus();
+  }
+  const int64_t whole = facts.rows / facts.batch_rows;
+  const bool is_short = whole * facts.batch_rows < facts.rows && !facts.drop_remainder;
+  const int64_t batches = whole + (is_short ? 1 : 0);
+  const bool some = settings.global_batch ? whole > 0 : batches >= settings.consumers;
+  if (some) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      base::StrCat("remainder=\"drop\" would leave everything out: ", facts.rows,
+                   " rows in batches of ", facts.batch_rows, " do not suffice for ",
+                   settings.consumers, " consumers; make batches smaller, or choose ",
+                   "\"pad\" or \"keep\""));
+}
+
 }  // namespace
+
+absl::Status CheckListed(const api::JobSettings& settings, const api::JobFacts& facts) {
+  TRY(CheckRemainder(settings, facts));
+  if (settings.global_batch && facts.batch_rows % settings.consumers != 0) {
+    return absl::InvalidArgumentError(base::StrCat(
+        "global_batch deals each batch in equal parts, and ", settings.consumers,
+        " consumers do not divide batches of ", facts.batch_rows,
+        " rows: choose a batch size that is a multiple of ", settings.consumers));
+  }
+  return CheckDropped(settings, facts);
+}
 
 absl::Status CheckSettings(const api::JobSettings& settings) {
   TRY(CheckWords(settings));
@@ -65,6 +104,8 @@ absl::Status CheckSettings(const api::JobSettings& settings) {
             "visit=\"exactly_once\": order=\"any\" can do without"));
   TRY(Needs(fixed, settings.sharding != "off", "order=\"fixed\"",
             "sharding=\"dynamic\" or \"static\""));
+  TRY(Needs(settings.sharding == "off", false, "sharding=\"off\"",
+            "what is not there yet: choose \"dynamic\" or \"static\""));
   TRY(Needs(settings.members > 1, fixed, "members", "order=\"fixed\""));
   TRY(Needs(settings.global_batch, fixed, "global_batch", "order=\"fixed\""));
   TRY(Needs(settings.open_lanes > 0, fixed, "open_lanes", "order=\"fixed\""));

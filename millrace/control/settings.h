@@ -10,6 +10,9 @@ namespace millrace::control {
 
 absl::Status CheckSettings(const api::JobSettings& settings);
 
+// The same of what only makes sense, or not, once the sources were listed.
+absl::Status CheckListed(const api::JobSettings& settings, const api::JobFacts& facts);
+
 // Tells in what a consumer's settings differ from those of the others of its run; OK
 // where they do not.
 absl::Status SameSettings(const api::JobSettings& one, const api::JobSettings& other);

@@ -17,6 +17,7 @@ namespace {
 using absl::StatusCode::kInvalidArgument;
 using base::IsOk;
 using base::StatusIs;
+using testing::AllOf;
 using testing::HasSubstr;
 
 api::JobSettings Plain() { return {.name = "train", .pipeline = "hash"}; }
@@ -59,6 +60,7 @@ std::vector<Word> Words() {
 TEST(SettingsTest, KnowsItsWords) {
   for (const Word& word : Words()) {
     for (const std::string& known : word.words) {
+      if (known == "off") continue;
       EXPECT_EQ(Wrong([&](api::JobSettings& settings) {
                   settings.order = "any";  // Goes with every other word.
                   settings.*word.member = known;
@@ -99,6 +101,19 @@ TEST(SettingsTest, CountsHaveLimits) {
   }
 }
 
+TEST(SettingsTest, AllMembersTogetherHaveALimitToo) {
+  const auto with = [](int64_t consumers, int64_t members) {
+    return Wrong([&](api::JobSettings& settings) {
+      settings.consumers = consumers;
+      settings.members = members;
+    });
+  };
+  EXPECT_EQ(with(256, 256), "");
+  EXPECT_THAT(with(257, 256), HasSubstr("consumers times members must be 1 "
+                                        "to 65536, not 65792"));
+  EXPECT_THAT(with(65536, 65536), HasSubstr("consumers times members"));
+}
+
 TEST(SettingsTest, AJobHasANameAndAPipeline) {
   EXPECT_EQ(Wrong([](api::JobSettings& settings) { settings.name = ""; }),
             "a job needs a name");
@@ -120,6 +135,16 @@ TEST(SettingsTest, FixedOrderVisitsEveryRowOnce) {
             "order=\"fixed\" needs sharding=\"dynamic\" or \"static\"");
 }
 
+// Else every row would come once, where the user wants it once from each worker.
+TEST(SettingsTest, NoShardingIsRefusedAsLongAsItIsNotServed) {
+  EXPECT_EQ(Wrong([](api::JobSettings& settings) {
+              settings.order = "any";
+              settings.sharding = "off";
+            }),
+            "sharding=\"off\" needs what is not there yet: choose \"dynamic\" or "
+            "\"static\"");
+}
+
 TEST(SettingsTest, SomeThingsNeedFixedOrder) {
   const auto needs_fixed = [](const auto& change) {
     EXPECT_EQ(Wrong(change), "");
@@ -135,6 +160,68 @@ TEST(SettingsTest, SomeThingsNeedFixedOrder) {
       "global_batch needs order=\"fixed\"");
   EXPECT_EQ(needs_fixed([](api::JobSettings& settings) { settings.open_lanes = 8; }),
             "open_lanes needs order=\"fixed\"");
+}
+
+// What is wrong with settings once the sources were listed; empty: nothing.
+std::string WrongWith(const api::JobSettings& settings, const api::JobFacts& facts) {
+  const absl::Status status = CheckListed(settings, facts);
+  EXPECT_TRUE(status.ok() || absl::IsInvalidArgument(status)) << status;
+  return std::string(status.message());
+}
+
+TEST(SettingsTest, SeveralConsumersSayHowAPassEnds) {
+  api::JobSettings settings = Plain();
+  EXPECT_EQ(WrongWith(settings, {.lanes = 4}), "") << "one gets everything";
+  settings.consumers = 2;
+  EXPECT_THAT(WrongWith(settings, {.lanes = 4}),
+              AllOf(HasSubstr("a job of several consumers needs remainder=\"drop\""),
+                    HasSubstr("\"pad\""), HasSubstr("\"keep\"")));
+  EXPECT_EQ(WrongWith(settings, {.lanes = -1}), "") << "it never ends";
+  for (const char* remainder : {"drop", "pad", "keep"}) {
+    settings.remainder = remainder;
+    EXPECT_EQ(WrongWith(settings, {.lanes = 4}), "");
+  }
+}
+
+TEST(SettingsTest, AGlobalBatchIsDealtInEqualParts) {
+  api::JobSettings settings = Plain();
+  settings.remainder = "keep";
+  settings.global_batch = true;
+  settings.consumers = 3;
+  EXPECT_EQ(WrongWith(settings, {.lanes = 4, .batch_rows = 12}), "");
+  EXPECT_EQ(WrongWith(settings, {.lanes = 4, .batch_rows = 8}),
+            "global_batch deals each batch in equal parts, and 3 consumers do not "
+            "divide batches of 8 rows: choose a batch size that is a multiple of 3");
+}
+
+TEST(SettingsTest, DroppingEverythingIsAnError) {
+  api::JobSettings settings = Plain();
+  settings.consumers = 3;
+  settings.remainder = "drop";
+  const auto of = [](int64_t rows, bool drop_remainder = false) {
+    return api::JobFacts{.lanes = 1,
+                         .counted = true,
+                         .batch_rows = 4,
+                         .rows = rows,
+                         .drop_remainder = drop_remainder};
+  };
+  EXPECT_EQ(WrongWith(settings, of(9)), "") << "the last of three batches is short";
+  EXPECT_EQ(WrongWith(settings, of(8)),
+            "remainder=\"drop\" would leave everything out: 8 rows in batches of 4 do "
+            "not suffice for 3 consumers; make batches smaller, or choose \"pad\" or "
+            "\"keep\"");
+  EXPECT_NE(WrongWith(settings, of(9, /*drop_remainder=*/true)), "");
+  EXPECT_EQ(WrongWith(settings, of(0)), "") << "there is nothing to leave out";
+  EXPECT_EQ(WrongWith(settings, of(-1)), "") << "nobody knows";
+  settings.remainder = "keep";
+  EXPECT_EQ(WrongWith(settings, of(8)), "");
+  settings.remainder = "drop";
+  settings.consumers = 2;
+  settings.global_batch = true;
+  EXPECT_EQ(WrongWith(settings, of(4)), "");
+  EXPECT_NE(WrongWith(settings, of(3)), "") << "a short batch is dropped";
+  settings.consumers = 1;
+  EXPECT_EQ(WrongWith(settings, of(3)), "") << "one gets everything";
 }
 
 TEST(SettingsTest, ConsumersOfOneRunAgree) {

@@ -18,6 +18,7 @@
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/control/events.h"
+#include "millrace/control/rights.h"
 
 namespace millrace::control {
 namespace {
@@ -33,38 +34,58 @@ struct JobRecord {
   std::string state;
   std::vector<MemberOpened> members;
   std::vector<api::LaneEnd> ends;
+  std::vector<PassRights> passes;
+  int64_t passes_over = 0;
+  std::vector<StateTold> told;
 };
 
 BOOST_DESCRIBE_STRUCT(JobRecord, (),
                       (job, settings, seed, facts, incarnation, run, state, members,
-                       ends))
+                       ends, passes, passes_over, told))
 
 struct StateRecord {
   int64_t next_job = 1;
   std::vector<JobRecord> jobs;
+  int64_t starts = 0;
 };
 
-BOOST_DESCRIBE_STRUCT(StateRecord, (), (next_job, jobs))
+BOOST_DESCRIBE_STRUCT(StateRecord, (), (next_job, jobs, starts))
 
 JobRecord Written(int64_t number, const JobState& job) {
-  JobRecord record{number,  job.settings, job.seed, job.facts, job.incarnation,
-                   job.run, job.state,    {},       {}};
+  JobRecord record{
+      number,    job.settings, job.seed, job.facts, job.incarnation, job.run,
+      job.state, {},           {},       {},        job.passes_over, {}};
   for (const auto& [key, member] : job.members) {
     record.members.push_back({number, key.consumer, key.member, member.generation,
                               member.opening, member.host});
   }
   for (const auto& [at, rows] : job.ends) record.ends.push_back({at, rows});
+  for (const auto& [pass, rights] : job.passes) record.passes.push_back(rights);
+  for (const auto& [consumer, state] : job.told) {
+    record.told.push_back({number, job.incarnation, consumer, state});
+  }
   return record;
 }
 
 JobState Read(const JobRecord& record) {
-  JobState job{record.settings, record.seed,  record.facts, record.incarnation,
-               record.run,      record.state, {},           {}};
+  JobState job{record.settings,
+               record.seed,
+               record.facts,
+               record.incarnation,
+               record.run,
+               record.state,
+               {},
+               {},
+               {},
+               record.passes_over,
+               {}};
   for (const MemberOpened& member : record.members) {
     job.members[{member.consumer, member.member}] = {member.generation, member.opening,
                                                      member.host};
   }
   for (const api::LaneEnd& end : record.ends) job.ends[end.at] = end.rows;
+  for (const PassRights& pass : record.passes) job.passes[pass.facts.pass] = pass;
+  for (const StateTold& told : record.told) job.told[told.consumer] = told.state;
   return job;
 }
 
@@ -75,7 +96,21 @@ int64_t JobOf(const Event& event) {
   if (event.member_opened) return event.member_opened->job;
   if (event.lane_ended) return event.lane_ended->job;
   if (event.lanes_passed) return event.lanes_passed->job;
+  if (event.pass_changed) return event.pass_changed->job;
+  if (event.pass_over) return event.pass_over->job;
+  if (event.state_told) return event.state_told->job;
   return 0;
+}
+
+absl::Status ApplyToPasses(JobState& job, const Event& event) {
+  if (event.pass_changed && event.pass_changed->incarnation == job.incarnation) {
+    return Apply(job.passes[event.pass_changed->pass], event.pass_changed->change);
+  }
+  if (event.pass_over && event.pass_over->incarnation == job.incarnation) {
+    job.passes_over = event.pass_over->pass + 1;
+    job.passes.erase(job.passes.begin(), job.passes.lower_bound(job.passes_over));
+  }
+  return absl::OkStatus();
 }
 
 void ApplyTo(JobState& job, const Event& event) {
@@ -83,10 +118,17 @@ void ApplyTo(JobState& job, const Event& event) {
   if (const auto& begun = event.run_begun) {
     if (begun->settings.pipeline != job.settings.pipeline) job.facts.reset();
     job.settings = begun->settings;
+    job.seed = begun->settings.seed.value_or(job.seed);
     job.incarnation = begun->incarnation;
     job.run = begun->run;
     job.state = begun->state;
     job.ends.clear();
+    job.passes.clear();
+    job.passes_over = 0;
+    job.told.clear();
+  }
+  if (event.state_told && event.state_told->incarnation == job.incarnation) {
+    job.told[event.state_told->consumer] = event.state_told->state;
   }
   if (const auto& opened = event.member_opened) {
     job.members[{opened->consumer, opened->member}] = {opened->generation,
@@ -110,6 +152,10 @@ absl::Status State::Apply(const Event& event) {
     next_job_ = std::max(next_job_, made->job + 1);
     return absl::OkStatus();
   }
+  if (event.started) {
+    starts_ = event.started->number;
+    return absl::OkStatus();
+  }
   if (event.job_forgotten) {
     jobs_.erase(event.job_forgotten->job);
     return absl::OkStatus();
@@ -120,7 +166,7 @@ absl::Status State::Apply(const Event& event) {
         base::StrCat("the journal speaks of a job that it never made: ", JobOf(event)));
   }
   ApplyTo(found->second, event);
-  return absl::OkStatus();
+  return ApplyToPasses(found->second, event);
 }
 
 const JobState* State::Find(int64_t job) const {
@@ -136,7 +182,7 @@ int64_t State::Named(std::string_view name) const {
 }
 
 std::string State::Snapshot() const {
-  StateRecord record{next_job_, {}};
+  StateRecord record{next_job_, {}, starts_};
   for (const auto& [number, job] : jobs_) record.jobs.push_back(Written(number, job));
   return api::ToJson(record);
 }
@@ -146,6 +192,7 @@ absl::StatusOr<State> State::FromSnapshot(std::string_view snapshot) {
   if (snapshot.empty()) return state;
   const StateRecord record = TRY(api::FromJson<StateRecord>(snapshot));
   state.next_job_ = record.next_job;
+  state.starts_ = record.starts;
   for (const JobRecord& job : record.jobs) state.jobs_[job.job] = Read(job);
   return state;
 }

@@ -16,6 +16,7 @@
 #include "millrace/api/service.h"
 #include "millrace/api/stream.h"
 #include "millrace/control/events.h"
+#include "millrace/control/rights.h"
 
 namespace millrace::control {
 
@@ -43,7 +44,10 @@ struct JobState {
   std::string state = {};  // That this incarnation began with.
   std::map<MemberKey, MemberState> members = {};
   std::map<api::LaneAddress, int64_t> ends =
-      {};  // Rows of lanes, learnt by running them.
+      {};                                     // Rows of lanes, learnt by running them.
+  std::map<int64_t, PassRights> passes = {};  // In any order.
+  int64_t passes_over = 0;                    // Those before this are.
+  std::map<int64_t, std::string> told = {};   // Where consumers are, as they told.
 
   bool operator==(const JobState&) const = default;
 };
@@ -62,6 +66,9 @@ class State {
 
   int64_t next_job() const { return next_job_; }
 
+  // Dispatchers that have gone on from the journal.
+  int64_t starts() const { return starts_; }
+
   // All of it as JSON, and back.
   std::string Snapshot() const;
   static absl::StatusOr<State> FromSnapshot(std::string_view snapshot);
@@ -71,6 +78,7 @@ class State {
  private:
   std::map<int64_t, JobState> jobs_ = {};
   int64_t next_job_ = 1;
+  int64_t starts_ = 0;
 };
 
 }  // namespace millrace::control

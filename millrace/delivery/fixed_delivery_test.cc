@@ -362,7 +362,7 @@ class Cluster {
   void TellPlace(int64_t lane) {
     for (int64_t i = 0; i < std::ssize(consumers_); ++i) {
       if (random_.Integer(0, 8) == 0) continue;  // It hears of it some other time.
-      consumers_[i].reader->OnPlaced(lane, base::MakeId<WorkerId>(placed_[lane]));
+      consumers_[i].reader->OnPlaced({0, lane}, base::MakeId<WorkerId>(placed_[lane]));
       DoReader(i);
     }
   }

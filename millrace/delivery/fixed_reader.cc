@@ -6,19 +6,23 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 
+#include "millrace/api/service.h"
 #include "millrace/api/stream.h"
 #include "millrace/base/check.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/delivery/lane_server.h"
+#include "millrace/delivery/pass_reader.h"
 #include "millrace/lanes/known_lanes.h"
 #include "millrace/lanes/order.h"
 #include "millrace/lanes/rest.h"
+#include "millrace/lanes/state.h"
 #include "millrace/lanes/turns.h"
 
 namespace millrace::delivery {
@@ -40,9 +44,15 @@ int64_t RowsIn(const std::vector<LaneRange>& ranges) {
 
 }  // namespace
 
+Remainder RemainderOf(std::string_view word) {
+  if (word == "pad") return Remainder::kPad;
+  return word == "keep" ? Remainder::kKeep : Remainder::kDrop;
+}
+
 FixedReader::FixedReader(const FixedReaderOptions& options, const lanes::Rest& rest,
                          const lanes::Rest& whole)
-    : options_(options),
+    : PassReader(options.pass, Credit(options.credit_bytes, options.batch_bytes)),
+      options_(options),
       ahead_(rest, options.batching, options.endless),
       taken_(ahead_),
       whole_(whole) {
@@ -55,10 +65,11 @@ FixedReader::FixedReader(const FixedReaderOptions& options, const lanes::Rest& r
 // --- Deciding ---
 
 void FixedReader::Advance() {
+  if (left_) return;
   while (DecideOne()) AskPositions();
   AskPositions();
   if (alone()) AskAlone();
-  if (ready() == Ready::kEnd) ForgetAll();
+  if (ready() == Ready::kEnd) Leave();
 }
 
 // Decides a position, if it is time for one and enough is known.
@@ -181,20 +192,11 @@ void FixedReader::FillShort(const std::vector<LaneRange>& rows) {
 
 // --- Asking ---
 
-int64_t FixedReader::BatchBytes() const {
-  if (seen_batches_ == 0) return options_.batch_bytes;
-  return std::max<int64_t>(1, seen_bytes_ / seen_batches_);
-}
-
-bool FixedReader::HasRoom() const {
-  return held_bytes_ + (asked_batches_ + 1) * BatchBytes() <= options_.credit_bytes;
-}
-
 // In the order of positions; the next one always.
 void FixedReader::AskPositions() {
   for (Position& position : positions_) {
     if (position.asked) continue;
-    if (&position != &positions_.front() && !HasRoom()) return;
+    if (&position != &positions_.front() && !credit_.HasRoom()) return;
     position.asked = true;
     const bool whole = position.rows.size() == 1;
     for (const LaneRange& range : position.rows) {
@@ -226,14 +228,15 @@ void FixedReader::AskAlone() {
     Lane& lane = lanes_[range.lane];
     lane.asked_to = std::max(lane.asked_to, range.begin);
     if (lane.asked_to >= range.begin + batches * rows) return;
-    if (known_.Get(range.lane).ended || !(always || HasRoom())) return;
+    if (known_.Get(range.lane).ended || !(always || credit_.HasRoom())) return;
     AddAsk(range.lane, {lane.asked_to, lane.asked_to + rows, lane.asked_to});
     lane.asked_to += rows;
   };
   for (const LaneRange& range : current) {
     if (range.lane == unknown_lane_) ask(range, 1, /*always=*/true);
   }
-  for (int64_t batches = 1; batches <= kAheadOfLaneMax && HasRoom(); ++batches) {
+  for (int64_t batches = 1; batches <= kAheadOfLaneMax && credit_.HasRoom();
+       ++batches) {
     for (const LaneRange& range : current) ask(range, batches, /*always=*/false);
   }
 }
@@ -241,10 +244,10 @@ void FixedReader::AskAlone() {
 void FixedReader::AddAsk(int64_t number, const Ask& ask) {
   Lane& lane = lanes_[number];
   lane.asks.push_back(ask);
-  ++asked_batches_;
+  credit_.Ask(1);
   if (!lane.worker) return;
   const api::Want want{At(number), ask.begin, ask.end, ask.batch};
-  actions_.emplace_back(SendWants{*lane.worker, {{}, {}, {want}}});
+  Do(SendWants{*lane.worker, {{}, {}, {want}}});
 }
 
 // Asks for all that did not come yet.
@@ -254,16 +257,18 @@ void FixedReader::Send(int64_t number, const Lane& lane) {
   for (const Ask& ask : lane.asks) {
     message.wants.push_back({At(number), ask.begin, ask.end, ask.batch});
   }
-  actions_.emplace_back(SendWants{*lane.worker, std::move(message)});
+  Do(SendWants{*lane.worker, std::move(message)});
 }
 
 // --- What the dispatcher and workers say ---
 
-void FixedReader::OnPlaced(int64_t number, std::optional<WorkerId> worker) {
+void FixedReader::OnPlaced(const api::LaneAddress& at, std::optional<WorkerId> worker) {
+  if (at.pass != pass() || left_) return;
+  const int64_t number = at.lane;
   Lane& lane = lanes_[number];
   if (lane.worker == worker) return;
   if (lane.worker && !lane.asks.empty()) {
-    actions_.emplace_back(SendWants{*lane.worker, {{}, {At(number)}, {}}});
+    Do(SendWants{*lane.worker, {{}, {At(number)}, {}}});
   }
   lane.worker = worker;
   Send(number, lane);
@@ -279,10 +284,10 @@ absl::Status FixedReader::OnKnown(int64_t lane, const lanes::KnownLane& known) {
 absl::Status FixedReader::OnBatch(const api::BatchHead& head, Token token) {
   const auto found = lanes_.find(head.at.lane);
   const auto drop = [&] {
-    actions_.emplace_back(Drop{token});
+    Do(Drop{token});
     return absl::OkStatus();
   };
-  if (head.at.pass != options_.pass || found == lanes_.end()) return drop();
+  if (head.at.pass != pass() || found == lanes_.end()) return drop();
   Lane& lane = found->second;
   const auto ask = std::ranges::find_if(lane.asks, [&](const Ask& candidate) {
     return candidate.begin == head.begin && head.end <= candidate.end;
@@ -301,13 +306,11 @@ absl::Status FixedReader::OnBatch(const api::BatchHead& head, Token token) {
   ask->begin = ask->batch = head.end;
   if (ask->begin == ask->end) {
     lane.asks.erase(ask);
-    --asked_batches_;
+    credit_.Ask(-1);
   }
   lane.pieces[head.begin] = {head.end, head.tail, head.bytes, head.end - head.begin,
                              token};
-  held_bytes_ += head.bytes;
-  seen_bytes_ += head.bytes;
-  ++seen_batches_;
+  credit_.Receive(head.bytes);
   if (head.last && !options_.counted) return OnEnd({head.at, head.end});
   if (!options_.counted) TRY(known_.Learn(head.at.lane, {.rows = head.end}));
   Advance();
@@ -316,21 +319,22 @@ absl::Status FixedReader::OnBatch(const api::BatchHead& head, Token token) {
 
 absl::Status FixedReader::OnEnd(const api::LaneEnd& end) {
   const auto found = lanes_.find(end.at.lane);
-  if (end.at.pass != options_.pass || found == lanes_.end()) return absl::OkStatus();
+  if (end.at.pass != pass() || found == lanes_.end()) return absl::OkStatus();
   if (options_.counted) {
     return absl::DataLossError(
         base::StrCat("lane ", end.at.lane, " ended after ", end.rows,
                      " rows, before those that its files promise: a file has changed"));
   }
-  asked_batches_ -= static_cast<int64_t>(std::erase_if(
-      found->second.asks, [&](const Ask& ask) { return ask.begin >= end.rows; }));
+  credit_.Ask(-static_cast<int64_t>(std::erase_if(
+      found->second.asks, [&](const Ask& ask) { return ask.begin >= end.rows; })));
   for (Ask& ask : found->second.asks) ask.end = std::min(ask.end, end.rows);
   return OnKnown(end.at.lane, {end.rows, true});
 }
 
-void FixedReader::OnFailed(WorkerId worker, int64_t lane) {
-  const auto found = lanes_.find(lane);
-  if (found == lanes_.end() || found->second.worker != worker) return;
+void FixedReader::OnFailed(WorkerId worker, const api::LaneAddress& at) {
+  const auto found = lanes_.find(at.lane);
+  if (at.pass != pass() || found == lanes_.end() || found->second.worker != worker)
+    return;
   found->second.worker.reset();
 }
 
@@ -366,10 +370,10 @@ FixedReader::Ready FixedReader::ready() const {
   return here ? Ready::kBatch : Ready::kWait;
 }
 
-std::optional<int64_t> FixedReader::waits_for() const {
+std::optional<api::LaneAddress> FixedReader::waits_for() const {
   if (positions_.empty() || positions_.front().round >= rounds_) return std::nullopt;
   for (const LaneRange& range : positions_.front().rows) {
-    if (!IsHere(range)) return range.lane;
+    if (!IsHere(range)) return At(range.lane);
   }
   return std::nullopt;
 }
@@ -385,7 +389,7 @@ void FixedReader::TakeRows(const LaneRange& range, TakenBatch& batch) {
         {piece.token, row - found->first, end - row, piece.tail, piece.rows_left <= 0});
     row = end;
     if (piece.rows_left > 0) continue;
-    held_bytes_ -= piece.bytes;
+    credit_.Release(piece.bytes);
     lane.pieces.erase(found);
   }
 }
@@ -411,14 +415,15 @@ void FixedReader::StepTaken(int64_t round) {
 }
 
 // What was left out may be here, or on its way.
-void FixedReader::ForgetAll() {
+void FixedReader::Leave() {
+  left_ = true;
   for (const auto& [number, lane] : lanes_) {
-    for (const auto& [row, piece] : lane.pieces)
-      actions_.emplace_back(Drop{piece.token});
+    for (const auto& [row, piece] : lane.pieces) Do(Drop{piece.token});
     if (!lane.worker || lane.asks.empty()) continue;
-    actions_.emplace_back(SendWants{*lane.worker, {{}, {At(number)}, {}}});
+    Do(SendWants{*lane.worker, {{}, {At(number)}, {}}});
   }
   lanes_.clear();
+  credit_.Clear();
 }
 
 // Where a lane is run is told again when it is needed.
@@ -440,8 +445,29 @@ void FixedReader::DealMore(const LaneRange& lane) {
   Advance();
 }
 
+bool FixedReader::MayBeginNext() const {
+  if (options_.endless) return false;
+  return taken_.Ahead(1, known_).size() == taken_.Ahead(0, known_).size();
+}
+
+void FixedReader::WriteState(lanes::State& state) const {
+  lanes::SetRest(state, rest(), state.lanes);
+}
+
+// Of the lanes that it needs: nobody asks about others any more.
+std::vector<api::KnownRows> FixedReader::Known() const {
+  std::vector<api::KnownRows> rows;
+  for (const LaneNeed& need : Needs()) {
+    const lanes::KnownLane known = known_.Get(need.at.lane);
+    if (known.rows == 0 && !known.ended) continue;
+    rows.push_back({need.at, known.rows, known.ended});
+  }
+  return rows;
+}
+
 std::vector<LaneNeed> FixedReader::Needs() const {
   std::vector<LaneNeed> needs;
+  if (left_) return needs;
   std::set<int64_t> listed;
   const auto add = [&](const LaneRange& range, bool now) {
     if (!listed.insert(range.lane).second) return;

@@ -5,8 +5,8 @@
 // (lane_server.h).
 //
 //   FixedReader reader({.consumers = 8, .consumer = 3, .batching = {256}}, rest);
-//   reader.OnPlaced(lane, worker);                 // The dispatcher's news …
-//   TRY(reader.OnBatch(worker, head, token));      // … and what workers send.
+//   reader.OnPlaced(lane, worker);             // The dispatcher's news …
+//   TRY(reader.OnBatch(head, token));          // … and what workers send.
 //   if (reader.ready() == FixedReader::Ready::kBatch) batch = reader.Take();
 //   for (ReaderAction& action : reader.TakeActions()) …
 #pragma once
@@ -16,25 +16,28 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
-#include <variant>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 
+#include "millrace/api/service.h"
 #include "millrace/api/stream.h"
 #include "millrace/delivery/lane_server.h"
+#include "millrace/delivery/pass_reader.h"
 #include "millrace/lanes/known_lanes.h"
 #include "millrace/lanes/order.h"
 #include "millrace/lanes/rest.h"
+#include "millrace/lanes/state.h"
 #include "millrace/lanes/turns.h"
 
 namespace millrace::delivery {
 
-enum class WorkerId : int64_t {};
-
 // How several consumers end together (protocol.md section 5).
 enum class Remainder : uint8_t { kDrop, kPad, kKeep };
+
+// What a word of a job's settings means.
+Remainder RemainderOf(std::string_view word);
 
 struct FixedReaderOptions {
   int64_t pass = 0;
@@ -49,90 +52,40 @@ struct FixedReaderOptions {
   int64_t batch_bytes = 1LL << 20;    // Of a batch, until some were seen.
 };
 
-struct SendWants {
-  WorkerId worker = {};
-  api::ReaderMessage message;
-};
-
-using ReaderAction = std::variant<SendWants, Drop>;
-
-// Rows of a block that was received.
-struct BatchPart {
-  Token token = {};
-  int64_t skip = 0;  // Rows of it before these.
-  int64_t rows = 0;
-  bool tail = false;
-  bool last_use = false;  // The block is not needed any more.
-};
-
-// What the training loop is handed: one part, or several that are to be joined.
-struct TakenBatch {
-  std::vector<BatchPart> parts;
-  int64_t rows = 0;         // The joined rows are repeated up to so many …
-  int64_t slice_begin = 0;  // … and these of them are this consumer's.
-  int64_t slice_end = 0;
-  int64_t valid = 0;  // The first so many of these; others fill the last round up.
-};
-
-// A lane that must be run for a consumer.
-struct LaneNeed {
-  api::LaneAddress at;
-  int64_t from = 0;
-  bool now = false;     // Else soon.
-  bool placed = false;  // It knows a worker that runs it.
-
-  bool operator==(const LaneNeed&) const = default;
-};
-
-class FixedReader {
+class FixedReader final : public PassReader {
  public:
-  enum class Ready : uint8_t { kBatch, kWait, kEnd };
-
   // `whole` is all of the pass, dealt from its start: what the last round is padded
   // with. It may be empty where nothing is padded.
   FixedReader(const FixedReaderOptions& options, const lanes::Rest& rest,
               const lanes::Rest& whole = {});
 
-  // The dispatcher says which worker runs a lane; nothing: none does.
-  void OnPlaced(int64_t lane, std::optional<WorkerId> worker);
+  void OnPlaced(const api::LaneAddress& at, std::optional<WorkerId> worker) override;
+  absl::Status OnKnown(int64_t lane, const lanes::KnownLane& known) override;
+  absl::Status OnBatch(const api::BatchHead& head, Token token) override;
+  absl::Status OnEnd(const api::LaneEnd& end) override;
+  void OnFailed(WorkerId worker, const api::LaneAddress& at) override;
+  void OnWorkerGone(WorkerId worker) override;
+  Ready ready() const override;
+  TakenBatch Take() override;
+  void Leave() override;
+  std::vector<LaneNeed> Needs() const override;
+  std::optional<api::LaneAddress> waits_for() const override;
+  std::vector<api::KnownRows> Known() const override;
 
-  // Somebody has learnt of a lane's rows.
-  absl::Status OnKnown(int64_t lane, const lanes::KnownLane& known);
+  // No lane is left to open.
+  bool MayBeginNext() const override;
 
-  // Fails when a lane did not come out as it did before.
-  absl::Status OnBatch(const api::BatchHead& head, Token token);
-  absl::Status OnEnd(const api::LaneEnd& end);
+  void WriteState(lanes::State& state) const override;
 
-  // The worker failed to run the lane: it is to be asked elsewhere.
-  void OnFailed(WorkerId worker, int64_t lane);
-  void OnWorkerGone(WorkerId worker);
-
-  Ready ready() const;
-
-  // Takes the next batch. Requires: ready() is kBatch.
-  TakenBatch Take();
+  int64_t taken() const override { return taken_batches_; }
 
   // Whether an endless pass must be dealt more lanes, one after the other.
   bool wants_lanes() const { return wants_lanes_; }
 
   void DealMore(const lanes::LaneRange& lane);
 
-  // Lanes that must be run for this consumer, those needed sooner first.
-  std::vector<LaneNeed> Needs() const;
-
-  // The lane that the training loop waits for, if it waits.
-  std::optional<int64_t> waits_for() const;
-
-  std::vector<ReaderAction> TakeActions() { return std::exchange(actions_, {}); }
-
   // What is left of the pass behind what was taken: all consumers', as of this round.
   lanes::Rest rest() const { return taken_.rest(); }
-
-  // What this consumer knows of lanes, for a dispatcher that has forgotten it.
-  const lanes::KnownLanes& known() const { return known_; }
-
-  // Batches that were taken here.
-  int64_t taken() const { return taken_batches_; }
 
  private:
   // A batch of this consumer, decided and not taken.
@@ -180,8 +133,6 @@ class FixedReader {
   void FillShort(const std::vector<lanes::LaneRange>& rows);
   void AskPositions();
   void AskAlone();
-  bool HasRoom() const;
-  int64_t BatchBytes() const;
   void AddAsk(int64_t number, const Ask& ask);
   void Send(int64_t number, const Lane& lane);
   bool IsHere(const lanes::LaneRange& range) const;
@@ -189,9 +140,8 @@ class FixedReader {
   void TakeRows(const lanes::LaneRange& range, TakenBatch& batch);
   void StepTaken(int64_t round);
   void ForgetPassed();
-  void ForgetAll();
 
-  api::LaneAddress At(int64_t lane) const { return {options_.pass, lane}; }
+  api::LaneAddress At(int64_t lane) const { return {pass(), lane}; }
 
   // Nobody else reads, and nobody knows what lanes give.
   bool alone() const { return options_.consumers == 1 && !options_.counted; }
@@ -215,11 +165,7 @@ class FixedReader {
   bool wants_lanes_ = false;
   int64_t unknown_lane_ = -1;  // Whose rows are needed to decide.
   int64_t taken_batches_ = 0;
-  int64_t asked_batches_ = 0;  // Asked for, not received.
-  int64_t held_bytes_ = 0;     // Received, not taken.
-  int64_t seen_batches_ = 0;
-  int64_t seen_bytes_ = 0;
-  std::vector<ReaderAction> actions_;
+  bool left_ = false;  // Nobody takes any more.
 };
 
 }  // namespace millrace::delivery

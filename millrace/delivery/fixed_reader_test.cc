@@ -13,6 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "millrace/api/service.h"
 #include "millrace/api/stream.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/random.h"
@@ -107,7 +108,7 @@ class Source {
     std::vector<ReaderAction> actions;
     do {
       for (const LaneNeed& need : reader.Needs()) {
-        reader.OnPlaced(need.at.lane, Worker(1));
+        reader.OnPlaced(need.at, Worker(1));
       }
       actions = reader.TakeActions();
       for (const ReaderAction& action : actions) Do(reader, action);
@@ -336,8 +337,8 @@ TEST(FixedReaderTest, AsksInTheOrderOfPositions) {
   options.credit_bytes = 4;
   FixedReader reader(options, DealAll({4, 4}, 2));
   EXPECT_THAT(Actions(reader), IsEmpty()) << "nobody runs anything";
-  reader.OnPlaced(0, Worker(1));
-  reader.OnPlaced(1, Worker(2));
+  reader.OnPlaced({0, 0}, Worker(1));
+  reader.OnPlaced({0, 1}, Worker(2));
   EXPECT_THAT(Actions(reader), ElementsAre("to 1: want 0[0,2)", "to 2: want 1[0,2)"));
   ASSERT_THAT(reader.OnBatch(Head(0, 0, 2), TokenOf(1)), IsOk());
   EXPECT_THAT(Actions(reader), IsEmpty()) << "what is held takes room";
@@ -349,7 +350,7 @@ TEST(FixedReaderTest, TheNextBatchMayAlwaysBeAsked) {
   FixedReaderOptions options = Options();
   options.credit_bytes = 1;
   FixedReader reader(options, DealAll({4}, 1));
-  reader.OnPlaced(0, Worker(1));
+  reader.OnPlaced({0, 0}, Worker(1));
   EXPECT_THAT(Actions(reader), ElementsAre("to 1: want 0[0,2)"));
   ASSERT_THAT(reader.OnBatch(Head(0, 0, 2), TokenOf(1)), IsOk());
   EXPECT_THAT(Actions(reader), IsEmpty());
@@ -362,7 +363,7 @@ TEST(FixedReaderTest, LargerBatchesAreAskedForFewerAtATime) {
   FixedReaderOptions options = Options();
   options.credit_bytes = 8;
   FixedReader reader(options, DealAll({40}, 1));
-  reader.OnPlaced(0, Worker(1));
+  reader.OnPlaced({0, 0}, Worker(1));
   EXPECT_EQ(Actions(reader).size(), 4);
   api::BatchHead large = Head(0, 0, 2);
   large.bytes = 4;
@@ -376,7 +377,7 @@ TEST(FixedReaderTest, ASliceIsAskedForWithTheBatchItIsIn) {
   FixedReaderOptions options = Global(2, Remainder::kDrop);
   options.consumer = 1;
   FixedReader reader(options, DealAll({8}, 1));
-  reader.OnPlaced(0, Worker(1));
+  reader.OnPlaced({0, 0}, Worker(1));
   EXPECT_THAT(Actions(reader), ElementsAre("to 1: want 0[2,4) of the batch at 0",
                                            "to 1: want 0[6,8) of the batch at 4"));
 }
@@ -385,20 +386,20 @@ TEST(FixedReaderTest, ASliceIsAskedForWithTheBatchItIsIn) {
 
 TEST(FixedReaderTest, ALaneThatMovedIsAskedForWhereItIsNow) {
   FixedReader reader(Options(), DealAll({4}, 1));
-  reader.OnPlaced(0, Worker(1));
+  reader.OnPlaced({0, 0}, Worker(1));
   EXPECT_THAT(Actions(reader), ElementsAre("to 1: want 0[0,2)", "to 1: want 0[2,4)"));
-  reader.OnPlaced(0, Worker(1));
+  reader.OnPlaced({0, 0}, Worker(1));
   EXPECT_THAT(Actions(reader), IsEmpty()) << "that is no news";
   ASSERT_THAT(reader.OnBatch(Head(0, 0, 2), TokenOf(1)), IsOk());
-  reader.OnPlaced(0, Worker(2));
+  reader.OnPlaced({0, 0}, Worker(2));
   EXPECT_THAT(Actions(reader), ElementsAre("to 1: forget 0", "to 2: want 0[2,4)"));
-  reader.OnPlaced(0, std::nullopt);
+  reader.OnPlaced({0, 0}, std::nullopt);
   EXPECT_THAT(Actions(reader), ElementsAre("to 2: forget 0"));
 }
 
 TEST(FixedReaderTest, WhatALostWorkerHadIsAskedForElsewhere) {
   FixedReader reader(Options(), DealAll({4}, 1));
-  reader.OnPlaced(0, Worker(1));
+  reader.OnPlaced({0, 0}, Worker(1));
   ASSERT_THAT(reader.OnBatch(Head(0, 0, 1), TokenOf(1)), IsOk());
   reader.TakeActions();
   reader.OnWorkerGone(Worker(2));
@@ -406,21 +407,21 @@ TEST(FixedReaderTest, WhatALostWorkerHadIsAskedForElsewhere) {
   reader.OnWorkerGone(Worker(1));
   EXPECT_THAT(Actions(reader), IsEmpty()) << "there is nobody to be told";
   EXPECT_FALSE(reader.Needs()[0].placed);
-  reader.OnPlaced(0, Worker(2));
+  reader.OnPlaced({0, 0}, Worker(2));
   EXPECT_THAT(Actions(reader), ElementsAre("to 2: want 0[1,2)", "to 2: want 0[2,4)"))
       << "from the first row that did not come";
 }
 
 TEST(FixedReaderTest, AFailedLaneIsAskedForElsewhere) {
   FixedReader reader(Options(), DealAll({2}, 1));
-  reader.OnPlaced(0, Worker(1));
+  reader.OnPlaced({0, 0}, Worker(1));
   reader.TakeActions();
-  reader.OnFailed(Worker(2), 0);
-  reader.OnFailed(Worker(1), 7);
+  reader.OnFailed(Worker(2), {0, 0});
+  reader.OnFailed(Worker(1), {0, 7});
   EXPECT_TRUE(reader.Needs()[0].placed) << "it fails where it is not run";
-  reader.OnFailed(Worker(1), 0);
+  reader.OnFailed(Worker(1), {0, 0});
   EXPECT_FALSE(reader.Needs()[0].placed);
-  reader.OnPlaced(0, Worker(2));
+  reader.OnPlaced({0, 0}, Worker(2));
   EXPECT_THAT(Actions(reader), ElementsAre("to 2: want 0[0,2)"));
 }
 
@@ -449,7 +450,7 @@ TEST(FixedReaderTest, ABatchMayComeInPieces) {
   FixedReader reader(Options(), DealAll({2}, 1));
   ASSERT_THAT(reader.OnBatch(Head(0, 0, 1), TokenOf(1)), IsOk());
   EXPECT_EQ(reader.ready(), Ready::kWait);
-  EXPECT_EQ(reader.waits_for(), 0);
+  EXPECT_EQ(reader.waits_for(), (api::LaneAddress{0, 0}));
   ASSERT_THAT(reader.OnBatch(Head(0, 1, 2), TokenOf(2)), IsOk());
   EXPECT_EQ(reader.waits_for(), std::nullopt);
   const TakenBatch batch = reader.Take();
@@ -499,11 +500,11 @@ TEST(FixedReaderTest, WhoReadsAloneAsksBeforeItIsKnownWhatThereIs) {
   FixedReaderOptions options = Unknown();
   options.credit_bytes = 4;
   FixedReader reader(options, UnknownLanes(4, 2));
-  reader.OnPlaced(0, Worker(1));
-  reader.OnPlaced(1, Worker(1));
+  reader.OnPlaced({0, 0}, Worker(1));
+  reader.OnPlaced({0, 1}, Worker(1));
   EXPECT_THAT(Actions(reader), ElementsAre("to 1: want 0[0,2)", "to 1: want 1[0,2)"));
   ASSERT_THAT(reader.OnEnd({{0, 0}, 0}), IsOk());
-  reader.OnPlaced(2, Worker(1));
+  reader.OnPlaced({0, 2}, Worker(1));
   EXPECT_THAT(Actions(reader), ElementsAre("to 1: want 2[0,2)"))
       << "it is the first track's next";
 }
@@ -511,7 +512,7 @@ TEST(FixedReaderTest, WhoReadsAloneAsksBeforeItIsKnownWhatThereIs) {
 TEST(FixedReaderTest, ABatchIsTakenOnceItsWholeRoundIsKnownToExist) {
   FixedReader reader(Unknown(0, 2), UnknownLanes(2, 2));
   ASSERT_THAT(reader.OnKnown(0, {2, false}), IsOk());
-  reader.OnPlaced(0, Worker(1));
+  reader.OnPlaced({0, 0}, Worker(1));
   EXPECT_THAT(Actions(reader), ElementsAre("to 1: want 0[0,2)"));
   ASSERT_THAT(reader.OnBatch(Head(0, 0, 2), TokenOf(1)), IsOk());
   EXPECT_EQ(reader.ready(), Ready::kWait) << "the other may have none";
@@ -523,7 +524,7 @@ TEST(FixedReaderTest, ABatchIsTakenOnceItsWholeRoundIsKnownToExist) {
 TEST(FixedReaderTest, ARoundThatTurnsOutShortIsLeftOut) {
   FixedReader reader(Unknown(0, 2), UnknownLanes(2, 2));
   ASSERT_THAT(reader.OnKnown(0, {2, true}), IsOk());
-  reader.OnPlaced(0, Worker(1));
+  reader.OnPlaced({0, 0}, Worker(1));
   ASSERT_THAT(reader.OnBatch(Head(0, 0, 2), TokenOf(1)), IsOk());
   reader.TakeActions();
   ASSERT_THAT(reader.OnKnown(1, {0, true}), IsOk());
@@ -534,7 +535,7 @@ TEST(FixedReaderTest, ARoundThatTurnsOutShortIsLeftOut) {
 TEST(FixedReaderTest, WhatIsLeftOutIsNoLongerWanted) {
   FixedReader reader(Unknown(0, 2), UnknownLanes(2, 2));
   ASSERT_THAT(reader.OnKnown(0, {2, true}), IsOk());
-  reader.OnPlaced(0, Worker(1));
+  reader.OnPlaced({0, 0}, Worker(1));
   reader.TakeActions();
   ASSERT_THAT(reader.OnKnown(1, {0, true}), IsOk());
   EXPECT_THAT(Actions(reader), ElementsAre("to 1: forget 0"));
@@ -577,7 +578,7 @@ TEST(FixedReaderTest, NeedsTheLanesThatAreNextAndSoonThoseBehind) {
   options.credit_bytes = 4;
   const std::vector<int64_t> rows = {8, 8, 8, 8, 8};
   FixedReader reader(options, DealAll(rows, 2));
-  reader.OnPlaced(1, Worker(1));
+  reader.OnPlaced({0, 1}, Worker(1));
   const auto need = [](int64_t lane, int64_t from, bool now, bool placed) {
     return LaneNeed{{0, lane}, from, now, placed};
   };
@@ -612,11 +613,11 @@ TEST(FixedReaderTest, ASliceNeedsItsBatchFromTheStart) {
 
 TEST(FixedReaderTest, SaysWhichLaneIsWaitedFor) {
   FixedReader reader(Options(), DealAll({2, 2}, 2));
-  EXPECT_EQ(reader.waits_for(), 0);
+  EXPECT_EQ(reader.waits_for(), (api::LaneAddress{0, 0}));
   ASSERT_THAT(reader.OnBatch(Head(0, 0, 2), TokenOf(1)), IsOk());
   EXPECT_EQ(reader.waits_for(), std::nullopt);
   reader.Take();
-  EXPECT_EQ(reader.waits_for(), 1);
+  EXPECT_EQ(reader.waits_for(), (api::LaneAddress{0, 1}));
   EXPECT_EQ(reader.taken(), 1);
 }
 
@@ -624,8 +625,9 @@ TEST(FixedReaderTest, TellsWhatItKnowsOfLanes) {
   FixedReader reader(Unknown(), UnknownLanes(2, 2));
   ASSERT_THAT(reader.OnBatch(Head(0, 0, 2), TokenOf(1)), IsOk());
   ASSERT_THAT(reader.OnEnd({{0, 1}, 0}), IsOk());
-  EXPECT_EQ(reader.known().Get(0), (lanes::KnownLane{2, false}));
-  EXPECT_EQ(reader.known().Get(1), (lanes::KnownLane{0, true}));
+  EXPECT_THAT(reader.Known(),
+              testing::UnorderedElementsAre(api::KnownRows{{0, 0}, 2, false},
+                                            api::KnownRows{{0, 1}, 0, true}));
 }
 
 // After any number of batches every consumer says the same, and that is the definition

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 
+#include "millrace/api/error.h"
 #include "millrace/api/stream.h"
 #include "millrace/base/check.h"
 #include "millrace/base/ids.h"
@@ -236,8 +237,7 @@ void LaneServer::OnFailed(RunId run, const absl::Status& status) {
   runs_.erase(found);
   Lane& lane = lanes_.at(key);
   lane.run.reset();
-  const api::LaneFailure failure{key.at, absl::StatusCodeToString(status.code()),
-                                 std::string(status.message())};
+  const api::LaneFailure failure{key.at, api::ToError(status)};
   for (const Waiting& waiting : lane.waiting) {
     actions_.emplace_back(SendFailure{waiting.reader, failure});
   }
@@ -309,12 +309,13 @@ void LaneServer::SendRows(Block& block, Waiting& waiting, const JobLane& key) {
   const int64_t rows = end - want.begin;
   const int64_t bytes =
       whole ? made.bytes : made.bytes * rows / (made.end - made.begin);
-  actions_.emplace_back(SendBatch{
-      waiting.reader,
-      {key.at, want.begin, end, made.tail, bytes, whole ? made.digest_before : "",
-       end == made.end ? made.digest : "", made.tail && end == made.end},
-      made.token,
-      want.begin - made.begin});
+  actions_.emplace_back(
+      SendBatch{waiting.reader,
+                {key.at, want.begin, end, made.tail, bytes,
+                 want.begin == made.begin ? made.digest_before : "",
+                 end == made.end ? made.digest : "", made.tail && end == made.end},
+                made.token,
+                want.begin - made.begin});
   const Sent sent{waiting.reader, want.begin, end};
   if (std::ranges::find(block.sent, sent) == block.sent.end()) {
     block.sent.push_back(sent);

@@ -159,6 +159,9 @@ class LaneServer {
 
   int64_t runs() const { return std::ssize(runs_); }
 
+  // Whether nobody needs any lane from here.
+  bool idle() const { return lanes_.empty(); }
+
  private:
   struct Sent {
     ReaderId reader = {};

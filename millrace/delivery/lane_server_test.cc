@@ -48,8 +48,8 @@ std::string Words(const SendEnd& send) {
 }
 
 std::string Words(const SendFailure& send) {
-  return base::StrCat("tell ", ToNumber(send.reader), " of ", send.failure.code, ": ",
-                      send.failure.message);
+  return base::StrCat("tell ", ToNumber(send.reader), " of ", send.failure.error.code,
+                      ": ", send.failure.error.message);
 }
 
 std::string Words(const Refuse& refuse) {
@@ -516,6 +516,20 @@ TEST(LaneServerTest, ALaneThatIsTakenBackGoesOnForWhoWaits) {
   EXPECT_THAT(Actions(server),
               ElementsAre("send 0 rows 0 to 4 of lane 5", "drop block 0", "stop run 0"))
       << "and no longer: others run it";
+}
+
+TEST(LaneServerTest, ItIsIdleOnceNobodyWantsAnythingHere) {
+  LaneServer server = Running();
+  EXPECT_FALSE(server.idle()) << "a lane was given to it";
+  Want(server, 0, 0, 4);
+  server.Unassign(LaneOf(5));
+  EXPECT_FALSE(server.idle()) << "a reader waits";
+  Make(server, 0, 0, 4);
+  EXPECT_TRUE(server.idle());
+  Want(server, 0, 4, 8);
+  EXPECT_FALSE(server.idle()) << "it has not heard yet that others run it";
+  Forget(server, 0);
+  EXPECT_TRUE(server.idle());
 }
 
 TEST(LaneServerTest, ALaneOfNobodyEndsWhenItsReaderForgetsIt) {

@@ -14,17 +14,20 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "millrace/api/operations.h"
 #include "millrace/api/route.h"
 #include "millrace/api/service.h"
 #include "millrace/base/log.h"
 #include "millrace/base/mutex.h"
 #include "millrace/base/status.h"
+#include "millrace/control/dispatcher.h"
 #include "millrace/metadata/metadata_store.h"
 
 namespace millrace::dispatcher {
 namespace {
 
 constexpr int64_t kDrainMax = 4096;
+constexpr int64_t kNoticesKept = 100;  // For those who ask.
 
 // How long a client may have an answer waited for.
 constexpr absl::Duration kWaitMax = absl::Seconds(30);
@@ -84,7 +87,8 @@ void Loop::Ask(const api::ConsumerBeat& beat, Answer<api::ConsumerNews> answer) 
   const auto handle = [this, beat, reply](bool is_last) {
     return reply(dispatcher_.Beat(beat, options_.clock.Now()), is_last);
   };
-  const auto renew = [this, beat, reply](bool is_last) {
+  const auto renew = [this, beat, reply](bool is_last) -> std::optional<Reply> {
+    if (!is_last && !dispatcher_.HasNewsFor(beat)) return std::nullopt;
     return reply(dispatcher_.NewsFor(beat), is_last);
   };
   Submit({handle, renew, answer, WaitOf(beat.wait_ms)});
@@ -100,7 +104,8 @@ void Loop::Ask(const api::WorkerBeat& beat, Answer<api::WorkerNews> answer) {
   const auto handle = [this, beat, reply](bool is_last) {
     return reply(dispatcher_.Beat(beat, options_.clock.Now()), is_last);
   };
-  const auto renew = [this, beat, reply](bool is_last) {
+  const auto renew = [this, beat, reply](bool is_last) -> std::optional<Reply> {
+    if (!is_last && !dispatcher_.HasNewsFor(beat)) return std::nullopt;
     return reply(dispatcher_.NewsFor(beat), is_last);
   };
   Submit({handle, renew, answer, WaitOf(beat.wait_ms)});
@@ -127,6 +132,40 @@ void Loop::Ask(const api::GetObject& get, Answer<api::Object> answer) {
   Submit({.handle = handle, .refuse = answer});
 }
 
+template <typename Request, typename Told>
+void Loop::Tell(const Request& request, Answer<Told> answer) {
+  const auto handle = [this, request, answer](bool) -> std::optional<Reply> {
+    const Told told = dispatcher_.Tell(request, options_.clock.Now());
+    return [answer, told] { answer(told); };
+  };
+  Submit({.handle = handle, .refuse = answer});
+}
+
+void Loop::Ask(const api::GetStatus& request, Answer<api::ServiceStatus> answer) {
+  Tell(request, std::move(answer));
+}
+
+void Loop::Ask(const api::ListJobs& request, Answer<api::JobList> answer) {
+  Tell(request, std::move(answer));
+}
+
+void Loop::Ask(const api::ListWorkers& request, Answer<api::WorkerList> answer) {
+  Tell(request, std::move(answer));
+}
+
+void Loop::Ask(const api::ListNotices& /*request*/, Answer<api::NoticeList> answer) {
+  const auto handle = [this, answer](bool) -> std::optional<Reply> {
+    const absl::Time now = options_.clock.Now();
+    api::NoticeList list;
+    for (const KeptNotice& kept : notices_) {
+      list.notices.push_back(kept.notice);
+      list.notices.back().ago_ms = absl::ToInt64Milliseconds(now - kept.at);
+    }
+    return [answer, list] { answer(list); };
+  };
+  Submit({.handle = handle, .refuse = answer});
+}
+
 // --- The loop ---
 
 void Loop::Run(const std::stop_token& stop) {
@@ -136,6 +175,7 @@ void Loop::Run(const std::stop_token& stop) {
     Handle(Drain(stop), replies);
     const bool changed = dispatcher_.Place(options_.clock.Now());
     Renew(changed || !replies.empty(), replies);
+    LogNotices();
     status = WriteDown();
     if (!status.ok()) break;
     for (const Reply& reply : replies) reply();
@@ -192,12 +232,37 @@ void Loop::Renew(bool changed, std::vector<Reply>& replies) {
 absl::Status Loop::WriteDown() {
   const std::vector<std::string> events = dispatcher_.TakeEvents();
   if (events.empty()) return absl::OkStatus();
+  const absl::Duration begin = options_.clock.Monotonic();
   TRY(store_.Append(events));
+  write_time_.Record(absl::ToInt64Microseconds(options_.clock.Monotonic() - begin));
+  events_written_.Add(events.size());
   events_ += std::ssize(events);
   if (events_ < options_.snapshot_after) return absl::OkStatus();
   TRY(store_.Snapshot(dispatcher_.state().Snapshot()));
   events_ = 0;
   return absl::OkStatus();
+}
+
+void Loop::Keep(const control::Notice& notice) {
+  if (std::ssize(notices_) >= kNoticesKept) notices_.pop_front();
+  notices_.push_back({options_.clock.Now(),
+                      {.number = ++noticed_,
+                       .what = std::string(notice.what),
+                       .name = notice.name,
+                       .why = notice.why}});
+}
+
+void Loop::LogNotices() {
+  for (const control::Notice& notice : dispatcher_.TakeNotices()) {
+    Keep(notice);
+    base::Log(base::LogLevel::kInfo, notice.what,
+              {{"name", notice.name}, {"why", notice.why}});
+    metrics_
+        .AddCounter({"millrace_dispatcher_notices_total",
+                     "What has happened to workers, jobs and lanes.",
+                     {{"what", std::string(notice.what)}}})
+        .Add();
+  }
 }
 
 void Loop::RefuseAll() {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,10 +21,13 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "millrace/api/operations.h"
 #include "millrace/api/route.h"
 #include "millrace/api/service.h"
 #include "millrace/base/bounded_queue.h"
 #include "millrace/base/clock.h"
+#include "millrace/base/metrics.h"
+#include "millrace/base/mutex.h"
 #include "millrace/control/dispatcher.h"
 #include "millrace/metadata/metadata_store.h"
 
@@ -58,6 +62,13 @@ class Loop {
   void Ask(const api::WorkerBeat& beat, Answer<api::WorkerNews> answer);
   void Ask(const api::PutObject& put, Answer<api::Nothing> answer);
   void Ask(const api::GetObject& get, Answer<api::Object> answer);
+  void Ask(const api::GetStatus& request, Answer<api::ServiceStatus> answer);
+  void Ask(const api::ListJobs& request, Answer<api::JobList> answer);
+  void Ask(const api::ListWorkers& request, Answer<api::WorkerList> answer);
+  void Ask(const api::ListNotices& request, Answer<api::NoticeList> answer);
+
+  // What it counts (docs/metrics.md).
+  const base::MetricRegistry& metrics() const { return metrics_; }
 
   // Whether it has ended by itself.
   bool ended() const;
@@ -79,6 +90,11 @@ class Loop {
     absl::Duration wait = absl::ZeroDuration();
   };
 
+  struct KeptNotice {
+    absl::Time at;
+    api::NoticeSummary notice;
+  };
+
   struct Waiting {
     Work work;
     absl::Time until;
@@ -90,19 +106,33 @@ class Loop {
         dispatcher_(options.control, options.seed),
         inbox_(options.inbox_max) {}
 
+  template <typename Request, typename Told>
+  void Tell(const Request& request, Answer<Told> answer);
+
   void Submit(Work work);
   void Run(const std::stop_token& stop);
   std::vector<Work> Drain(const std::stop_token& stop);
   void Handle(std::vector<Work> works, std::vector<Reply>& replies);
   void Renew(bool changed, std::vector<Reply>& replies);
   absl::Status WriteDown();
+  void LogNotices();
+  void Keep(const control::Notice& notice);
   void RefuseAll();
 
   metadata::MetadataStore& store_;
   LoopOptions options_;
+  base::MetricRegistry metrics_;
+  base::Counter& events_written_ = metrics_.AddCounter(
+      {"millrace_dispatcher_events_total", "Events written to the journal.", {}});
+  base::Histogram& write_time_ =
+      metrics_.AddHistogram({"millrace_dispatcher_write_microseconds",
+                             "Time that a drain's events took to be durable.",
+                             {}});
   control::Dispatcher dispatcher_;  // The thread's own, as is what follows.
   std::vector<Waiting> waiting_;
-  int64_t events_ = 0;  // Since the last snapshot.
+  std::deque<KeptNotice> notices_;  // The last ones.
+  int64_t noticed_ = 0;             // All of them.
+  int64_t events_ = 0;              // Since the last snapshot.
   base::BoundedQueue<Work> inbox_;
   mutable base::Mutex mutex_;
   base::CondVar ended_;

@@ -14,6 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "millrace/api/operations.h"
 #include "millrace/api/route.h"
 #include "millrace/api/service.h"
 #include "millrace/base/status_matchers.h"
@@ -139,6 +140,23 @@ TEST(LoopTest, GoesOnFromWhatItsStoreHasKept) {
     EXPECT_EQ(again->job, job);
     EXPECT_EQ(again->generation, 1);
   }
+}
+
+TEST(LoopTest, TellsTheLastHundredNotices) {
+  metadata::MemoryStore store;
+  const std::unique_ptr<Loop> loop = Loop::Start(store, {}).value();
+  for (int64_t worker = 1; worker <= 120; ++worker) {
+    ASSERT_THAT(Ask<api::WorkerNews>(*loop, Join(worker)).get(), IsOk());
+  }
+  const absl::StatusOr<api::NoticeList> list =
+      Ask<api::NoticeList>(*loop, api::ListNotices{}).get();
+  ASSERT_THAT(list, IsOk());
+  ASSERT_THAT(list->notices, SizeIs(100));
+  EXPECT_EQ(list->notices.front().number, 21);
+  EXPECT_EQ(list->notices.back().number, 120);
+  EXPECT_EQ(list->notices.back().what, "worker joined");
+  EXPECT_EQ(list->notices.back().name, "127.0.0.1:1");
+  EXPECT_GE(list->notices.back().ago_ms, 0);
 }
 
 TEST(LoopTest, AnswersThoseWhoWaitWhenItEnds) {

@@ -1,5 +1,6 @@
 // The dispatcher's face: its calls (api/routes.h) by HTTP + JSON, its OpenAPI page at
-// /v1/openapi.json, and /healthz. Threads are the HTTP server's and the loop's.
+// /v1/openapi.json, and /healthz, /readyz and /metrics. Threads are the HTTP server's
+// and the loop's.
 #pragma once
 
 #include <memory>

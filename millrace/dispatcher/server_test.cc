@@ -14,6 +14,7 @@
 #include "millrace/adapters/http/exchange.h"
 #include "millrace/adapters/http/server.h"
 #include "millrace/api/json.h"
+#include "millrace/api/operations.h"
 #include "millrace/api/route.h"
 #include "millrace/api/routes.h"
 #include "millrace/api/service.h"
@@ -87,12 +88,17 @@ TEST_F(ServerTest, AnswersEveryRoute) {
   api::ForEachRoute(api::kDispatcherRoutes, [&](const auto& route) {
     const std::string path(route.path);
     ++routes;
+    if (!api::HasBody(route.method)) {
+      EXPECT_THAT(Get(path), IsOk()) << path;
+      EXPECT_THAT(Post(path, "{}"), testing::Not(IsOk())) << path;
+      return;
+    }
     EXPECT_THAT(Post(path, "["), StatusIs(StatusCode::kInvalidArgument)) << path;
     EXPECT_THAT(Get(path), testing::Not(IsOk())) << path;
     const absl::Status status = Post(path, "{}").status();
     EXPECT_THAT(status.message(), testing::Not(HasSubstr("there is no /"))) << path;
   });
-  EXPECT_GE(routes, 5);
+  EXPECT_GE(routes, 8);
   EXPECT_THAT(Post("/v1/invented", "{}"),
               StatusIs(StatusCode::kNotFound, HasSubstr("/v1/invented")));
 }
@@ -177,6 +183,49 @@ TEST_F(ServerTest, SaysWhatIsWaitedForWhenTheTimeIsOver) {
   ASSERT_THAT(job, IsOk());
   EXPECT_FALSE(job->ready);
   EXPECT_THAT(job->waits_for, HasSubstr("millrace worker"));
+}
+
+TEST_F(ServerTest, TellsPeopleWhatThereIs) {
+  Serve();
+  ASSERT_THAT(Ask<api::OpenedJob>("/v1/jobs/open", OpenOne(1)), IsOk());
+  api::WorkerBeat beat{.worker = 7};
+  beat.facts = api::WorkerFacts{.worker = 7, .address = "127.0.0.1:1"};
+  ASSERT_THAT(Ask<api::WorkerNews>("/v1/workers/beat", beat), IsOk());
+  const auto jobs = api::FromJson<api::JobList>(Get("/v1/jobs")->body);
+  ASSERT_THAT(jobs, IsOk());
+  ASSERT_EQ(jobs->jobs.size(), 1);
+  EXPECT_EQ(jobs->jobs[0].name, "job");
+  const auto workers = api::FromJson<api::WorkerList>(Get("/v1/workers")->body);
+  ASSERT_THAT(workers, IsOk());
+  ASSERT_EQ(workers->workers.size(), 1);
+  EXPECT_EQ(workers->workers[0].facts.address, "127.0.0.1:1");
+  const auto status = api::FromJson<api::ServiceStatus>(Get("/v1/status")->body);
+  ASSERT_THAT(status, IsOk());
+  EXPECT_EQ(status->jobs, 1);
+  EXPECT_EQ(status->workers, 1);
+}
+
+TEST_F(ServerTest, MetricsCountEventsAndWhatHappened) {
+  Serve();
+  ASSERT_THAT(Ask<api::OpenedJob>("/v1/jobs/open", OpenOne(1)), IsOk());
+  const absl::StatusOr<http::Response> metrics = Get("/metrics");
+  ASSERT_THAT(metrics, IsOk());
+  EXPECT_THAT(metrics->body, HasSubstr("\nmillrace_dispatcher_jobs 1\n"));
+  EXPECT_THAT(metrics->body, HasSubstr("\nmillrace_dispatcher_events_total 4\n"));
+  EXPECT_THAT(metrics->body,
+              HasSubstr("\nmillrace_dispatcher_write_microseconds_count 1\n"));
+}
+
+TEST_F(ServerTest, WhoHasJustBegunAgainIsNotReady) {
+  Serve();
+  EXPECT_THAT(Get("/readyz"), IsOk());
+  ASSERT_THAT(Ask<api::OpenedJob>("/v1/jobs/open", OpenOne(1)), IsOk());
+  server_.reset();
+  loop_.reset();
+  loop_ = Loop::Start(store_, {}).value();
+  Serve();
+  EXPECT_THAT(Get("/readyz"), StatusIs(StatusCode::kUnavailable, HasSubstr("workers")));
+  EXPECT_THAT(Get("/healthz"), IsOk());
 }
 
 TEST_F(ServerTest, AnAddressThatIsTakenIsNamed) {

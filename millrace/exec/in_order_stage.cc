@@ -100,11 +100,11 @@ absl::Status InOrderStage::Work(Task& task) {
     }
     rows_ += item.block.rows();
     const absl::Status status = chain_->Push(std::move(item.block));
-    Collect(task, item.position);
+    Collect(task, item);
     TRY(status);
   }
   if (!task.in.empty()) return absl::OkStatus();
-  Collect(task, 0);
+  Collect(task, {});
   const auto bytes = [&] {
     int64_t sum = 0;
     for (const Item& item : task.out) sum += item.bytes;
@@ -112,19 +112,23 @@ absl::Status InOrderStage::Work(Task& task) {
   };
   while (!task.done && std::ssize(task.out) < kItemsPerTask && bytes() < kTaskBytes) {
     const absl::StatusOr<ops::Held> held = chain_->Finish(ends_pass_);
-    Collect(task, 0);
+    Collect(task, {});
     TRY(held.status());
     task.done = *held == ops::Held::kNothing;
   }
   return absl::OkStatus();
 }
 
-void InOrderStage::Collect(Task& task, int64_t position) {
+// `from`: what has just come in.
+void InOrderStage::Collect(Task& task, const Item& from) {
+  int64_t position = from.position;
   for (Item& item : chain_->TakeOutput()) {
     const bool joins = joiner_ != nullptr && !item.left_out;
     if (joins) position = position_ += RowsInBatch(item.block);
     item.position = position;
+    item.digest = from.digest;
     if (joins && digest_ != nullptr) {
+      if (!std::exchange(begun_, true)) skipped_ = *digest_;
       AddIds(*digest_, item.block, item.block.rows());
       item.digest = *digest_;
     }

@@ -67,6 +67,9 @@ class InOrderStage final : public StageRun {
   // Requires: it joins lanes, and the digest outlives it.
   void SetDigest(lanes::Digest* digest) { digest_ = digest; }
 
+  // What the digest was before the first batch. Requires: one has come out.
+  const lanes::Digest& skipped() const { return skipped_; }
+
   void Accept(Item item) override;
 
   void EndInput() override { input_ended_ = true; }
@@ -83,7 +86,7 @@ class InOrderStage final : public StageRun {
   void BeginEnd();
   absl::Status Work(Task& task);
   absl::Status PushCarry();
-  void Collect(Task& task, int64_t position);
+  void Collect(Task& task, const Item& from);
 
   const std::unique_ptr<Chain> chain_;
   Joiner* const joiner_;
@@ -92,6 +95,8 @@ class InOrderStage final : public StageRun {
   bool ends_pass_;  // No lane follows; where none are joined there is but one.
   Carry carry_;     // To be pushed.
   lanes::Digest* digest_ = nullptr;
+  lanes::Digest skipped_;
+  bool begun_ = false;
   Stream stream_;         // Of what comes in, but for own rows while they come.
   int64_t rows_ = 0;      // Own ones, that came in.
   int64_t position_ = 0;  // Rows in batches.

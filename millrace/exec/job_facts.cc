@@ -26,7 +26,7 @@ std::optional<JoinFacts> JoinOf(const PassPlan& plan) {
 }
 
 // The Python package writes functions as attachments; other operators have expressions.
-bool CallsPython(const ir::Pipeline& node) {
+bool IsPythonCall(const ir::Pipeline& node) {
   const ir::Value* const function = node.arguments().Find("function");
   const ir::List* const parts =
       function == nullptr ? nullptr : function->If<ir::List>();
@@ -35,6 +35,10 @@ bool CallsPython(const ir::Pipeline& node) {
 }
 
 }  // namespace
+
+bool CallsPython(const ir::Pipeline& pipeline) {
+  return std::ranges::any_of(pipeline.Nodes(), IsPythonCall);
+}
 
 PassOptions PassOfJob(uint64_t seed, int64_t pass, lanes::Listing listing,
                       std::vector<lanes::CutRecord> cuts) {
@@ -57,7 +61,7 @@ JobFacts FactsOf(const PassPlan& plan, const ir::Pipeline& written) {
   if (std::ranges::count(plan.joined_rows, lanes::kRowsMax) == 0) {
     facts.lane_rows = plan.joined_rows;
   }
-  facts.calls_python = std::ranges::any_of(plan.pipeline, CallsPython);
+  facts.calls_python = CallsPython(written);
   return facts;
 }
 

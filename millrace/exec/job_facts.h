@@ -45,6 +45,10 @@ struct JobFacts {
 PassOptions PassOfJob(uint64_t seed, int64_t pass, lanes::Listing listing,
                       std::vector<lanes::CutRecord> cuts);
 
+// Whether a pipeline holds functions of the user's in Python, which run only where that
+// is allowed.
+bool CallsPython(const ir::Pipeline& pipeline);
+
 // `written`: the pipeline as the user wrote it.
 JobFacts FactsOf(const PassPlan& plan, const ir::Pipeline& written);
 

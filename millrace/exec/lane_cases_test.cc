@@ -37,7 +37,7 @@ void CheckCase(const std::string& text, int seed) {
 TEST(LaneCasesTest, LanesGiveWhatThePassGives) {
   for (const char* file : {"fields", "lists", "places", "streams"}) {
     const std::string path =
-        base::StrCat(MILLRACE_SOURCE_DIR, "/millrace/exec/testdata/", file, ".golden");
+        base::SourcePath(base::StrCat("millrace/exec/testdata/", file, ".golden"));
     int seed = 0;
     EXPECT_THAT(base::CheckGolden(path,
                                   [&](const base::GoldenCase& the_case) {

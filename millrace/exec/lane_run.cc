@@ -73,16 +73,26 @@ JobFacts LanePlan::Facts() const {
   return FactsOf(plan_, written_);
 }
 
+absl::Status LanePlan::Grow(int64_t lanes) {
+  for (bool grows = true; grows && plan_.lanes.size() < lanes;) {
+    const base::MutexLock lock(&engine_.mutex_);
+    grows = TRY(plan_.Grow());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> LanePlan::CutTo(int64_t lanes) {
+  const base::MutexLock opening(&opening_);
+  TRY(Grow(lanes));
+  return plan_.lanes.size();
+}
+
 absl::Status LanePlan::Prepare(const LaneWork& work) {
   if (work.lane < 0 || work.from_row < 0) {
     return absl::InvalidArgumentError(base::StrCat(
         "lanes and rows count from 0, not lane ", work.lane, " row ", work.from_row));
   }
-  bool grows = true;
-  while (plan_.lanes.size() <= work.lane && grows) {
-    const base::MutexLock lock(&engine_.mutex_);
-    grows = TRY(plan_.Grow());
-  }
+  TRY(Grow(work.lane + 1));
   if (plan_.lanes.size() <= work.lane) {
     return absl::OutOfRangeError(base::StrCat("there is no lane ", work.lane,
                                               ": the pass has ", plan_.lanes.size()));
@@ -242,6 +252,11 @@ LaneRun::Taken LaneRun::Take(bool call) {
     return taken.blocks.empty() || (joins() && item->position == taken.position);
   };
   while (is_next(lane_->front())) TakeItem(taken);
+  if (joins() && !taken.blocks.empty()) {
+    const bool first = !std::exchange(joined_, true);
+    if (first) joined_digest_ = lane_->joining()->skipped();
+    taken.digest_before = std::exchange(joined_digest_, taken.digest);
+  }
   const bool nothing = taken.blocks.empty() && taken.status.ok();
   taken.ended = nothing && lane_->ended();
   asked_ = nothing && !taken.ended;
@@ -273,6 +288,7 @@ absl::StatusOr<LaneBatch> LaneRun::BatchOf(Taken taken) {
                                   ? std::move(taken.blocks.front())
                                   : TRY(core::Concatenate(taken.blocks, engine_.pool_)),
                      .end_row = work_.from_row + taken.position,
+                     .digest_before = taken.digest_before,
                      .digest = taken.digest,
                      .left_out = std::exchange(left_out_, {})};
   if (joins()) {
@@ -280,6 +296,7 @@ absl::StatusOr<LaneBatch> LaneRun::BatchOf(Taken taken) {
   } else {
     batch.begin_row = batch.end_row - batch.block.rows();
     if (!std::exchange(begun_, true)) digest_ = lane_->digest();
+    batch.digest_before = digest_;
     AddIds(digest_, batch.block, batch.block.rows());
     batch.digest = digest_;
   }
@@ -306,6 +323,7 @@ LaneBatch LaneRun::GiveTail() {
                      .tail = true,
                      .left_out = std::exchange(left_out_, {})};
   batch.begin_row = batch.end_row - batch.block.rows();
+  batch.digest_before = digest_;
   AddIds(digest_, batch.block, batch.block.rows());
   begun_ = true;
   batch.digest = digest_;

@@ -66,7 +66,10 @@ struct LaneBatch {
   core::Block block;  // A batch; rows, where nothing is batched.
   int64_t begin_row = 0;
   int64_t end_row = 0;
-  lanes::Digest digest = {};  // Of the lane's rows up to end_row.
+  // Of the lane's rows before begin_row, also of those that were skipped, and of those
+  // up to end_row.
+  lanes::Digest digest_before = {};
+  lanes::Digest digest = {};
   // They fill no batch: rows as they stand just before the last batching operator.
   bool tail = false;
   std::vector<LeftOutRow> left_out = {};  // Before these rows, since those before.
@@ -85,6 +88,10 @@ class LanePlan {
   // What is known of it beforehand. Of an endless pass, as far as it was cut.
   JobFacts Facts() const;
 
+  // Cuts lanes of a pass without end, until there are so many; gives how many there are
+  // then. Of any other pass all are cut.
+  absl::StatusOr<int64_t> CutTo(int64_t lanes) ABSL_LOCKS_EXCLUDED(opening_);
+
   // What was listed: with it, the cuts, seed and epoch the same is planned elsewhere.
   const lanes::Listing& listing() const { return plan_.listing; }
 
@@ -97,6 +104,8 @@ class LanePlan {
 
   LanePlan(Engine& engine, PassPlan plan, ir::Pipeline written,
            const ops::Library& library, std::shared_ptr<std::atomic<bool>> cancelled);
+
+  absl::Status Grow(int64_t lanes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(opening_);
 
   // Cuts lanes up to this one, and checks what is to be run.
   absl::Status Prepare(const LaneWork& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(opening_);
@@ -157,6 +166,7 @@ class LaneRun final : private EngineWork, private Joiner {
   struct Taken {
     std::vector<core::Block> blocks = {};  // Of one batch.
     int64_t position = 0;
+    lanes::Digest digest_before = {};
     lanes::Digest digest = {};
     absl::Status status = {};
     bool ended = false;
@@ -207,6 +217,8 @@ class LaneRun final : private EngineWork, private Joiner {
   LaneEnd end_;
   lanes::Digest digest_;  // Of rows that no operator joins, once there are any.
   bool begun_ = false;
+  lanes::Digest joined_digest_;  // Up to the last batch, once there was one.
+  bool joined_ = false;
   std::vector<LeftOutRow> left_out_;  // Taken, and told with the rows behind.
 
   // The engine's lock guards these.

@@ -26,6 +26,7 @@
 #include "millrace/exec/lane_runs_test.h"
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/runs_test.h"
+#include "millrace/lanes/cursor.h"
 #include "millrace/ops/library.h"
 #include "millrace/storage/samples_test.h"
 
@@ -316,6 +317,31 @@ TEST(LaneRunTest, ABatchThatIsTakenApartAgainIsOne) {
   EXPECT_EQ(Values<int64_t>(log.batches[1].block, "value"),
             (std::vector<int64_t>{5, 6, 7, 8}));
   EXPECT_EQ(log.batches[1].begin_row, 5);
+}
+
+// Whoever goes on elsewhere in mid-lane can compare with what was there before.
+TEST(LaneRunTest, TellsTheDigestOfWhatWasBeforeWhereverItBegins) {
+  Engine engine({.threads = 2});
+  for (const char* text :
+       {"%0 = range(stop=10) %1 = batch(%0, size=4)",
+        "%0 = range(stop=40) %1 = filter(%0, predicate={.value % 3 == 0}) "
+        "%2 = batch(%1, size=4) %3 = map(%2, function={x: .value + 1})",
+        "%0 = range(stop=30) %1 = shuffle(%0, window=8) %2 = batch(%1, size=4)",
+        "%0 = range(stop=10) %1 = batch(%0, size=4) %2 = unbatch(%1)",
+        "%0 = range(stop=10)"}) {
+    const auto plan = PlanInLanesOf(engine, text);
+    const LaneLog all = Drain(*MustOpen(engine, plan, {}));
+    ASSERT_FALSE(all.batches.empty()) << text;
+    lanes::Digest before;
+    for (const LaneBatch& batch : all.batches) {
+      EXPECT_EQ(batch.digest_before, before) << text;
+      before = batch.digest;
+      const LaneLog rest =
+          Drain(*MustOpen(engine, plan, {.lane = 0, .from_row = batch.begin_row}));
+      ASSERT_FALSE(rest.batches.empty()) << text;
+      EXPECT_EQ(rest.batches[0].digest_before, batch.digest_before) << text;
+    }
+  }
 }
 
 TEST(LaneRunTest, LanesOfAnEndlessRepeatAreCutAsTheyAreOpened) {

@@ -12,8 +12,10 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 
 #include "millrace/base/text.h"
 
@@ -21,7 +23,7 @@ namespace millrace::exec {
 namespace {
 
 // A file's first bytes; nothing where it cannot be read.
-std::string ReadSmallFile(const char* path) {
+std::string ReadSmallFile(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -32,7 +34,45 @@ std::optional<int64_t> ParsePositive(std::string_view text) {
   return number;
 }
 
+// The least of what is known.
+template <typename Number>
+std::optional<Number> Least(std::optional<Number> a, std::optional<Number> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+// The group of a process, below the root, as the line "0::/a/b" tells it; "" where it
+// is the root itself, or not told.
+std::string GroupOf(std::string_view groups) {
+  for (const absl::string_view line : absl::StrSplit(base::ToAbsl(groups), '\n')) {
+    if (absl::StartsWith(line, "0::/")) return std::string(line.substr(3));
+  }
+  return "";
+}
+
+const GroupLimits& OwnLimits() {
+  static const GroupLimits limits =
+      ReadGroupLimits(ReadSmallFile("/proc/self/cgroup"), "/sys/fs/cgroup");
+  return limits;
+}
+
 }  // namespace
+
+GroupLimits ReadGroupLimits(std::string_view groups, const std::string& root) {
+  GroupLimits limits;
+  std::string group = GroupOf(groups);
+  for (;;) {
+    const std::string folder = base::StrCat(root, group);
+    limits.processors =
+        Least(limits.processors,
+              ParseCpuQuota(ReadSmallFile(base::StrCat(folder, "/cpu.max"))));
+    limits.memory_bytes =
+        Least(limits.memory_bytes,
+              ParseMemoryLimit(ReadSmallFile(base::StrCat(folder, "/memory.max"))));
+    if (group.empty()) return limits;
+    group.resize(group.rfind('/'));
+  }
+}
 
 std::optional<int> ParseCpuQuota(std::string_view text) {
   const std::vector<std::string> parts =
@@ -55,17 +95,13 @@ int AvailableThreads() {
   CPU_ZERO(&set);
   const int allowed =
       sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-  const std::optional<int> quota =
-      ParseCpuQuota(ReadSmallFile("/sys/fs/cgroup/cpu.max"));
-  return std::max(1, std::min(allowed, quota.value_or(allowed)));
+  return std::max(1, std::min(allowed, OwnLimits().processors.value_or(allowed)));
 }
 
 int64_t AvailableMemoryBytes() {
   const int64_t machine = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) *
                           static_cast<int64_t>(sysconf(_SC_PAGESIZE));
-  const std::optional<int64_t> limit =
-      ParseMemoryLimit(ReadSmallFile("/sys/fs/cgroup/memory.max"));
-  return std::min(machine, limit.value_or(machine));
+  return std::min(machine, OwnLimits().memory_bytes.value_or(machine));
 }
 
 int64_t DefaultMemoryBytes() { return AvailableMemoryBytes() / 4; }

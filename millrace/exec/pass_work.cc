@@ -13,12 +13,20 @@
 #include "millrace/exec/row_wise_stage.h"
 #include "millrace/exec/slots.h"
 #include "millrace/exec/stages.h"
+#include "millrace/ir/pipeline.h"
 #include "millrace/ops/operator.h"
 
 namespace millrace::exec {
 namespace {
 
 constexpr int64_t kFar = int64_t{1} << 40;  // Rows, between lanes.
+
+bool Waits(const PassPlan& plan, const Stage& stage) {
+  const auto first = plan.nodes.begin();
+  return std::any_of(
+      first + stage.first, first + stage.last + 1,
+      [](const ir::Pipeline& node) { return node.schema().traits.waits; });
+}
 
 }  // namespace
 
@@ -44,6 +52,9 @@ RowWiseWork& PassWork::Of(const Stage& stage) {
                                  .origins = plan_.origins.get()};
   if (std::optional<SlotShape> shape = SlotsBehind(plan_, stage)) {
     found->second.slots.emplace(*std::move(shape), place_.pool);
+  }
+  if (Waits(plan_, stage)) {
+    found->second.task_nanoseconds = RowWiseWork::kWaitingTaskNanoseconds;
   }
   for (int thread = 0; thread <= place_.threads; ++thread) {  // And who waits.
     found->second.chains.push_back(std::make_unique<Chain>(

@@ -95,7 +95,7 @@ TEST(PipelineCasesTest, RowsAreWhatTheyWere) {
        {"fields.golden", "lists.golden", "places.golden", "streams.golden"}) {
     EXPECT_THAT(
         base::CheckGolden(
-            base::StrCat(MILLRACE_SOURCE_DIR, "/millrace/exec/testdata/", file),
+            base::SourcePath(base::StrCat("millrace/exec/testdata/", file)),
             [](const base::GoldenCase& the_case) { return RunText(the_case.before); }),
         base::IsOk());
   }

@@ -27,6 +27,7 @@
 #include "millrace/exec/cache_source.h"
 #include "millrace/exec/caches.h"
 #include "millrace/exec/cut_facts.h"
+#include "millrace/exec/denied.h"
 #include "millrace/exec/lowered.h"
 #include "millrace/exec/merge_source.h"
 #include "millrace/exec/nested_source.h"
@@ -237,12 +238,10 @@ class Planner : public std::enable_shared_from_this<Planner> {
     const SourceKey key = KeyOf(node, chains.cached);
     if (std::optional<Listed> known = Known(key)) return *std::move(known);
     Listed listed;
-    if (node.schema().traits.caches) {
-      listed.source = listed.cache = TRY(MakeCache(chains));
-    } else {
-      listed.source = MakeSource(node, chains.cached);
-    }
-    listed.manifest = TRY(ManifestOf(*listed.source, key));
+    if (node.schema().traits.caches) listed.cache = TRY(MakeCache(chains));
+    listed.source = listed.cache;
+    if (listed.source == nullptr) listed.source = MakeSource(node, chains.cached);
+    listed.manifest = TRY(NamedIfDenied(ManifestOf(*listed.source, key), node));
     if (listed.cache == nullptr)
       sources_->AddSource(node.call_number(), listed.source, listed.manifest);
     TRY(CheckCanPermute(chains.written, listed.manifest));

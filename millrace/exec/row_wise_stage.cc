@@ -18,7 +18,6 @@
 namespace millrace::exec {
 namespace {
 
-constexpr double kTaskNanoseconds = 1e6;
 constexpr int64_t kFirstTaskRows = 16;  // Until it is known what a row costs.
 constexpr int64_t kTaskRowsMax = int64_t{1} << 16;
 
@@ -26,7 +25,7 @@ constexpr int64_t kTaskRowsMax = int64_t{1} << 16;
 
 int64_t RowWiseStage::RowsPerTask() const {
   if (!work_.nanoseconds_per_row.known()) return kFirstTaskRows;
-  const double rows = kTaskNanoseconds / (work_.nanoseconds_per_row.value() + 1);
+  const double rows = work_.task_nanoseconds / (work_.nanoseconds_per_row.value() + 1);
   return std::clamp<int64_t>(static_cast<int64_t>(rows), 1, kTaskRowsMax);
 }
 

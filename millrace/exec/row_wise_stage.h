@@ -1,7 +1,8 @@
 // A run of row-wise operators: any number of threads work on it at once, and blocks
 // leave in the order in which they came. A task takes as many rows as make about a
 // millisecond of work, by what rows took so far: small ones are worked on many at a
-// time, images one by one.
+// time, images one by one. Where an operator waits for another process it takes more of
+// them, since that process idles from each task to the next.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,10 @@ namespace millrace::exec {
 // What the tasks of a row-wise stage share over all lanes of a pass: a chain of
 // operators for every thread, and what rows cost so far.
 struct RowWiseWork {
+  static constexpr double kTaskNanoseconds = 1e6;
+  static constexpr double kWaitingTaskNanoseconds = 16e6;
+
+  double task_nanoseconds = kTaskNanoseconds;  // About what a task should take.
   std::vector<std::unique_ptr<Chain>> chains;  // By thread.
   RunningMean nanoseconds_per_row;
   RunningMean bytes_per_row;       // Of what comes out of a row that goes in.

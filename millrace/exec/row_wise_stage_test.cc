@@ -77,6 +77,13 @@ TEST_F(RowWiseStageTest, ATaskIsAboutAMillisecondOfWork) {
   EXPECT_EQ(MustClaim().in.front().block.rows(), 9);
 }
 
+TEST_F(RowWiseStageTest, ATaskThatWaitsForAnotherProcessIsLonger) {
+  work_.task_nanoseconds = RowWiseWork::kWaitingTaskNanoseconds;
+  work_.nanoseconds_per_row.Add(100'000);
+  stage_.Accept(Item::Of(ops::Numbers(0, 200)));
+  EXPECT_EQ(MustClaim().in.front().block.rows(), 159);
+}
+
 TEST_F(RowWiseStageTest, CheapRowsAreTakenFromSeveralBlocks) {
   work_.nanoseconds_per_row.Add(10);
   for (int i = 0; i < 4; ++i) stage_.Accept(Item::Of(ops::Numbers(0, 5)));

@@ -20,7 +20,7 @@
 namespace millrace::ir {
 namespace {
 
-constexpr const char* kPath = MILLRACE_SOURCE_DIR "/millrace/ir/testdata/errors.golden";
+constexpr const char* kPath = "millrace/ir/testdata/errors.golden";
 
 // What stands beside the texts, with names short enough to write: @<corrupt>.
 std::string WithAttachments(std::string text, Attachments& attachments) {
@@ -54,12 +54,12 @@ std::string ErrorOf(const base::GoldenCase& given) {
 }
 
 TEST(ErrorsTest, AreWordedAsTheGoldenFileSays) {
-  EXPECT_THAT(base::CheckGolden(kPath, ErrorOf), base::IsOk());
+  EXPECT_THAT(base::CheckGolden(base::SourcePath(kPath), ErrorOf), base::IsOk());
 }
 
 TEST(ErrorsTest, SayWhereTheyAreOnceAndStayShort) {
   EXPECT_THAT(
-      base::CheckGolden(kPath,
+      base::CheckGolden(base::SourcePath(kPath),
                         [](const base::GoldenCase& given) {
                           const std::string error = ErrorOf(given);
                           EXPECT_TRUE(error.starts_with("line ")) << error;

@@ -109,17 +109,16 @@ std::string ShownLine(const std::string& line) {
 
 TEST(ExpressionCasesTest, ValuesAreWhatTheyWere) {
   for (const char* file : {"arithmetic.golden", "image.golden", "text.golden"}) {
-    EXPECT_THAT(
-        base::CheckGolden(
-            base::StrCat(MILLRACE_SOURCE_DIR, "/millrace/kernels/testdata/", file),
-            [](const base::GoldenCase& the_case) {
-              std::vector<std::string> shown;
-              for (const auto line : absl::StrSplit(the_case.before, '\n')) {
-                shown.push_back(ShownLine(std::string(line)));
-              }
-              return absl::StrJoin(shown, "\n");
-            }),
-        base::IsOk());
+    EXPECT_THAT(base::CheckGolden(
+                    base::SourcePath(base::StrCat("millrace/kernels/testdata/", file)),
+                    [](const base::GoldenCase& the_case) {
+                      std::vector<std::string> shown;
+                      for (const auto line : absl::StrSplit(the_case.before, '\n')) {
+                        shown.push_back(ShownLine(std::string(line)));
+                      }
+                      return absl::StrJoin(shown, "\n");
+                    }),
+                base::IsOk());
   }
 }
 

@@ -65,6 +65,9 @@ class Reader {
     if (state_.lanes != std::ssize(lane_rows_)) {
       return Wrong("it has ", state_.lanes, " lanes, the job has ", lane_rows_.size());
     }
+    if (state_.order.kind == OrderKind::kAny) {
+      return Wrong("it was saved in order \"any\": go on from it in that order");
+    }
     const int64_t tracks = state_.order.tracks;
     const bool logical = state_.order.kind == OrderKind::kLogical;
     if (tracks < 1 || tracks > (logical ? 1 : kTracksMax)) {
@@ -280,10 +283,12 @@ std::string ToString(const State& state) {
       out->append(write(item));
     });
   };
-  const std::string order =
-      state.order.kind == OrderKind::kLogical
-          ? "logical"
-          : base::StrCat("fixed, ", state.order.tracks, " tracks, turn ", state.turn);
+  std::string order = "logical";
+  if (state.order.kind == OrderKind::kAny) {
+    order = base::StrCat("any, step ", state.step);
+  } else if (state.order.kind == OrderKind::kFixed) {
+    order = base::StrCat("fixed, ", state.order.tracks, " tracks, turn ", state.turn);
+  }
   return base::StrCat(
       "pass ", state.pass, " epoch ", state.epoch, " seed ", state.seed,           //
       "\nrow fingerprint ", base::ToHex(state.row_fingerprint),                    //
@@ -298,6 +303,11 @@ std::string ToString(const State& state) {
       join(state.carry,
            [](const CarryPiece& p) {
              return base::StrCat("track ", p.track, " ", ToString(p.from));
+           }),
+      state.taken.empty() ? "" : "\ntaken ",
+      join(state.taken,
+           [](const TakenLane& l) {
+             return base::StrCat("lane ", l.lane, " rows ", l.rows.ToString());
            }),
       "\n");
 }

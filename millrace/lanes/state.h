@@ -28,11 +28,11 @@
 
 namespace millrace::lanes {
 
-enum class OrderKind { kLogical, kFixed };
+enum class OrderKind { kLogical, kFixed, kAny };
 
 struct OrderRecord {
   OrderKind kind = OrderKind::kLogical;
-  int64_t tracks = 1;  // 1 in logical order.
+  int64_t tracks = 1;  // 1 in logical and any order.
 
   bool operator==(const OrderRecord&) const = default;
 };
@@ -43,6 +43,15 @@ struct CarryPiece {
   Cursor from;
 
   bool operator==(const CarryPiece&) const = default;
+};
+
+// In any order: rows that were taken of a lane that is not finished.
+struct TakenLane {
+  int64_t lane = 0;
+  LaneSet rows;
+  int64_t end = -1;  // So many rows the lane has; -1: that is not known.
+
+  bool operator==(const TakenLane&) const = default;
 };
 
 struct State {
@@ -60,6 +69,10 @@ struct State {
   LaneSet finished;               // Lanes taken whole.
   std::vector<Cursor> cursors;    // Of open lanes, ascending by lane.
   std::vector<CarryPiece> carry;  // By track, oldest first.
+  std::vector<TakenLane> taken;   // In any order, in place of cursors (taken.h).
+  int64_t step = 0;               // In any order: batches that each consumer took.
+  int64_t part = 0;               // In any order: of this consumer …
+  int64_t parts = 1;              // … of so many; 1: of all, joined.
 
   bool operator==(const State&) const = default;
 };

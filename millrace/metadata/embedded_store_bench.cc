@@ -27,7 +27,7 @@ std::vector<std::string> Events(int64_t count) {
 }
 
 void Append(benchmark::State& state) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   const auto store = EmbeddedStore::Open(folder.path()).value();
   const std::vector<std::string> events = Events(state.range(0));
   const std::string snapshot(64 << 10, 's');
@@ -43,7 +43,7 @@ void Append(benchmark::State& state) {
 }
 
 void Load(benchmark::State& state) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   const auto store = EmbeddedStore::Open(folder.path()).value();
   CHECK(store->Append(Events(state.range(0))).ok());
   for (auto _ : state) benchmark::DoNotOptimize(store->Load().value());
@@ -51,7 +51,7 @@ void Load(benchmark::State& state) {
 }
 
 void Snapshot(benchmark::State& state) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   const auto store = EmbeddedStore::Open(folder.path()).value();
   const std::string snapshot(state.range(0), 's');
   for (auto _ : state) CHECK(store->Snapshot(snapshot).ok());

@@ -30,6 +30,7 @@
 #include "millrace/base/check.h"
 #include "millrace/base/random.h"
 #include "millrace/base/status_matchers.h"
+#include "millrace/base/temporary_folder.h"
 #include "millrace/base/text.h"
 #include "millrace/metadata/child_test.h"
 #include "millrace/metadata/embedded_store.h"
@@ -106,7 +107,7 @@ int64_t WriteAndKill(const std::string& folder, int64_t transactions) {
 // --- Kills and power ---
 
 TEST(EmbeddedStoreFaultsTest, WhatWasAcknowledgedSurvivesKill9) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   int64_t last = 0;
   for (int seed = 0; seed < 30; ++seed) {
     const int64_t acknowledged =
@@ -122,17 +123,17 @@ TEST(EmbeddedStoreFaultsTest, WhatWasAcknowledgedSurvivesKill9) {
 
 // A log that ends anywhere, as after a loss of power, gives whole transactions.
 TEST(EmbeddedStoreFaultsTest, OfATornLogWholeTransactionsAreLeft) {
-  const TemporaryFolder written;
+  const StoreFolder written;
   const int64_t last = WriteAndKill(written.path(), 30);
-  const std::string file = ReadBytes(written.file());
-  const std::string log = ReadBytes(written.log());
+  const std::string file = base::ReadFile(written.file());
+  const std::string log = base::ReadFile(written.log());
   ASSERT_GT(log.size(), 100'000);
   int64_t most = 0;
   for (int seed = 0; seed < 40; ++seed) {
-    const TemporaryFolder torn;
-    WriteBytes(torn.file(), file);
+    const StoreFolder torn;
+    base::WriteFile(torn.file(), file);
     const int64_t bytes = Random(seed).Integer(0, std::ssize(log));
-    WriteBytes(torn.log(), std::string_view(log).substr(0, bytes));
+    base::WriteFile(torn.log(), std::string_view(log).substr(0, bytes));
     most = std::max(most, LastTransaction(torn.path()));
   }
   EXPECT_GT(most, 10);
@@ -140,10 +141,10 @@ TEST(EmbeddedStoreFaultsTest, OfATornLogWholeTransactionsAreLeft) {
 }
 
 TEST(EmbeddedStoreFaultsTest, OfADamagedLogNothingIsLostSilently) {
-  const TemporaryFolder written;
+  const StoreFolder written;
   WriteAndKill(written.path(), 30);
-  const std::string file = ReadBytes(written.file());
-  const std::string log = ReadBytes(written.log());
+  const std::string file = base::ReadFile(written.file());
+  const std::string log = base::ReadFile(written.log());
   const int64_t last = LastTransaction(written.path());
   int found = 0;
   for (int seed = 0; seed < 60; ++seed) {
@@ -152,9 +153,9 @@ TEST(EmbeddedStoreFaultsTest, OfADamagedLogNothingIsLostSilently) {
         random.Integer(0, seed % 4 == 0 ? int64_t{60} : std::ssize(log));
     std::string bad = log;
     bad[place] = static_cast<char>(bad[place] ^ (1 << random.Integer(0, 8)));
-    const TemporaryFolder damaged;
-    WriteBytes(damaged.file(), file);
-    WriteBytes(damaged.log(), bad);
+    const StoreFolder damaged;
+    base::WriteFile(damaged.file(), file);
+    base::WriteFile(damaged.log(), bad);
     const auto store = EmbeddedStore::Open(damaged.path());
     if (store.ok()) {  // In the last transaction: it may be one that was cut short.
       EXPECT_GE(LastTransaction((*store)->Load().value()), last - 1) << "seed " << seed;
@@ -163,7 +164,7 @@ TEST(EmbeddedStoreFaultsTest, OfADamagedLogNothingIsLostSilently) {
     ++found;
     EXPECT_THAT(store, StatusIs(absl::StatusCode::kDataLoss,
                                 HasSubstr("metadata is damaged: " + damaged.log())));
-    EXPECT_EQ(ReadBytes(damaged.log()), bad) << "it is left for who can mend it";
+    EXPECT_EQ(base::ReadFile(damaged.log()), bad) << "it is left for who can mend it";
   }
   EXPECT_GT(found, 30);
 }
@@ -190,7 +191,7 @@ void FillAndGoOn(const std::string& folder, absl::FunctionRef<void()> make_space
 }
 
 TEST(EmbeddedStoreFaultsTest, AFileThatMayNotGrowIsSpaceToBeMade) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   signal(SIGXFSZ, SIG_IGN);
   rlimit before = {};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -213,11 +214,11 @@ bool MountSmallDisk(const std::string& folder) {
 
 // In a process of its own, which sees a small disk where others see a folder.
 TEST(EmbeddedStoreFaultsTest, AFullDiskIsSpaceToBeMade) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   Child child([&](const Teller& teller) {
     if (!MountSmallDisk(folder.path())) return teller.Tell("may not mount");
     const std::string ballast = base::StrCat(folder.path(), "/ballast");
-    WriteBytes(ballast, std::string(1 << 20, 'x'));
+    base::WriteFile(ballast, std::string(1 << 20, 'x'));
     FillAndGoOn(folder.path(), [&] { std::filesystem::remove(ballast); });
     teller.Tell("done");
   });
@@ -229,7 +230,7 @@ TEST(EmbeddedStoreFaultsTest, AFullDiskIsSpaceToBeMade) {
 // --- A long life ---
 
 TEST(EmbeddedStoreFaultsTest, FilesAndMemoryStayFlatOverAMillionEvents) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   const auto store = EmbeddedStore::Open(folder.path()).value();
   const std::vector<std::string> events(10'000, std::string(60, 'e'));
   const auto bytes_on_disk = [&] {

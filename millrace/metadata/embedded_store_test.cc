@@ -29,6 +29,7 @@
 #include "millrace/base/random.h"
 #include "millrace/base/status.h"
 #include "millrace/base/status_matchers.h"
+#include "millrace/base/temporary_folder.h"
 #include "millrace/base/text.h"
 #include "millrace/metadata/child_test.h"
 #include "millrace/metadata/folder_test.h"
@@ -57,7 +58,7 @@ void OpenAndStay(const std::string& folder, const Teller& teller) {
 }
 
 TEST(EmbeddedStoreTest, WhoComesSecondIsToldWhoHasIt) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   Child first([&](const Teller& teller) { OpenAndStay(folder.path(), teller); });
   ASSERT_EQ(first.Next(), "open");
   EXPECT_THAT(
@@ -71,7 +72,7 @@ TEST(EmbeddedStoreTest, WhoComesSecondIsToldWhoHasIt) {
 }
 
 TEST(EmbeddedStoreTest, OneProcessCannotHaveItTwiceAndKeepsItWhenItTries) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   const auto store = EmbeddedStore::Open(folder.path()).value();
   EXPECT_THAT(OpenStatus(folder.path()), StatusIs(absl::StatusCode::kFailedPrecondition,
                                                   HasSubstr("held by this process")));
@@ -83,7 +84,7 @@ TEST(EmbeddedStoreTest, OneProcessCannotHaveItTwiceAndKeepsItWhenItTries) {
 
 TEST(EmbeddedStoreTest, OfSomeThatComeAtTheSameTimeOneGetsIt) {
   for (int round = 0; round < 15; ++round) {
-    const TemporaryFolder folder;
+    const StoreFolder folder;
     std::array<int, 2> gate = {};  // Opens for all when its writing end is closed.
     ASSERT_EQ(pipe(gate.data()), 0);
     const auto race = [&](const Teller& teller) {
@@ -106,13 +107,13 @@ TEST(EmbeddedStoreTest, OfSomeThatComeAtTheSameTimeOneGetsIt) {
 // --- Its folder ---
 
 TEST(EmbeddedStoreTest, AFolderThatIsMissingOrAFileIsNamedWithTheRemedy) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   const std::string missing = base::StrCat(folder.path(), "/missing");
   const auto is_named =
       StatusIs(absl::StatusCode::kNotFound,
                AllOf(HasSubstr(missing + "/metadata.sqlite"), HasSubstr("mkdir -p")));
   EXPECT_THAT(OpenStatus(missing), is_named);
-  WriteBytes(missing, "a file");
+  base::WriteFile(missing, "a file");
   EXPECT_THAT(OpenStatus(missing), is_named);
 }
 
@@ -140,7 +141,7 @@ TEST(EmbeddedStoreTest, WhatMayNotBeWrittenIsNamedWithTheRemedy) {
         absl::StatusCode::kPermissionDenied,
         AllOf(HasSubstr(path), HasSubstr("run as a user who may write there")));
   };
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   ASSERT_EQ(chmod(folder.path().c_str(), 0555), 0);
   {
     const AsNobody nobody;
@@ -163,7 +164,7 @@ TEST(EmbeddedStoreTest, WhatMayNotBeWrittenIsNamedWithTheRemedy) {
 }
 
 TEST(EmbeddedStoreTest, OddNamesOfFoldersAreNames) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   const std::string before = std::filesystem::current_path().string();
   const absl::Cleanup back = [&] { std::filesystem::current_path(before); };
   std::filesystem::current_path(folder.path());
@@ -175,7 +176,7 @@ TEST(EmbeddedStoreTest, OddNamesOfFoldersAreNames) {
 }
 
 TEST(EmbeddedStoreTest, OneFileIsLeftBehind) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   {
     const auto store = EmbeddedStore::Open(folder.path()).value();
     EXPECT_THAT(store->Append({"1"}), IsOk());
@@ -187,49 +188,49 @@ TEST(EmbeddedStoreTest, OneFileIsLeftBehind) {
 // --- Files that are not as it left them ---
 
 TEST(EmbeddedStoreTest, FilesOfOthersAreRefusedAndStay) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   const std::string text = "shopping list\n" + std::string(10'000, 'x');
-  WriteBytes(folder.file(), text);
+  base::WriteFile(folder.file(), text);
   EXPECT_THAT(OpenStatus(folder.path()),
               StatusIs(absl::StatusCode::kDataLoss,
                        AllOf(HasSubstr(folder.file()), HasSubstr("not a database"),
                              HasSubstr("put back a copy"))));
-  EXPECT_EQ(ReadBytes(folder.file()), text);
+  EXPECT_EQ(base::ReadFile(folder.file()), text);
   std::filesystem::remove(folder.file());
   sqlite3* other = nullptr;
   ASSERT_EQ(sqlite3_open(folder.file().c_str(), &other), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(other, "CREATE TABLE t (x)", nullptr, nullptr, nullptr),
             SQLITE_OK);
   sqlite3_close(other);
-  const std::string bytes = ReadBytes(folder.file());
+  const std::string bytes = base::ReadFile(folder.file());
   EXPECT_THAT(OpenStatus(folder.path()),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("not a metadata file: " + folder.file()),
                              HasSubstr("a folder of its own"))));
-  EXPECT_EQ(ReadBytes(folder.file()), bytes);
+  EXPECT_EQ(base::ReadFile(folder.file()), bytes);
 }
 
 TEST(EmbeddedStoreTest, AFileOfANewerVersionIsRefusedAndStays) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   ASSERT_THAT(OpenStatus(folder.path()), IsOk());
   ASSERT_THAT(Connection::Open(folder.file()).value()->Run("PRAGMA user_version = 2"),
               IsOk());
-  const std::string bytes = ReadBytes(folder.file());
+  const std::string bytes = base::ReadFile(folder.file());
   EXPECT_THAT(OpenStatus(folder.path()),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr(folder.file() + " has version 2"),
                              HasSubstr("knows 1; use the Millrace that wrote it"))));
-  EXPECT_EQ(ReadBytes(folder.file()), bytes);
+  EXPECT_EQ(base::ReadFile(folder.file()), bytes);
 }
 
 TEST(EmbeddedStoreTest, AnEmptyOrVanishedFileIsNotTakenForANewOne) {
-  const TemporaryFolder folder;
-  WriteBytes(folder.file(), "");
+  const StoreFolder folder;
+  base::WriteFile(folder.file(), "");
   EXPECT_THAT(OpenStatus(folder.path()),
               StatusIs(absl::StatusCode::kDataLoss,
                        HasSubstr(folder.file() + ": the file has 0 bytes")));
   std::filesystem::remove(folder.file());
-  WriteBytes(folder.log(), "a log");
+  base::WriteFile(folder.log(), "a log");
   EXPECT_THAT(OpenStatus(folder.path()),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("the file is gone")));
 }
@@ -242,7 +243,7 @@ std::string Item(std::string_view kind, int number) {
 
 // Some of everything, over many pages, with pages that are free again.
 std::string FilledFile() {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   auto store = EmbeddedStore::Open(folder.path()).value();
   CHECK(store->Append(std::vector<std::string>(100, "old")).ok());
   CHECK(store->Snapshot(Item("snapshot", 1)).ok());
@@ -254,7 +255,7 @@ std::string FilledFile() {
     CHECK(store->PutObject(base::StrCat("hash", i), Item("object", i)).ok());
   }
   store.reset();  // The log is in the file now.
-  return ReadBytes(folder.file());
+  return base::ReadFile(folder.file());
 }
 
 // OK when all is there as it was.
@@ -282,8 +283,8 @@ TEST(EmbeddedStoreTest, FlippedBitsAreAnErrorOrDoNotMatter) {
     const int64_t place = random.Integer(0, end);
     std::string bad = good;
     bad[place] = static_cast<char>(bad[place] ^ (1 << random.Integer(0, 8)));
-    const TemporaryFolder folder;
-    WriteBytes(folder.file(), bad);
+    const StoreFolder folder;
+    base::WriteFile(folder.file(), bad);
     const absl::Status status = CheckFilled(folder.path());
     found += status.ok() ? 0 : 1;
     if (status.ok() || absl::IsNotFound(status)) continue;
@@ -296,8 +297,8 @@ TEST(EmbeddedStoreTest, FlippedBitsAreAnErrorOrDoNotMatter) {
 TEST(EmbeddedStoreTest, AFileThatWasCutShortIsAnError) {
   const std::string good = FilledFile();
   for (size_t bytes = 1; bytes < good.size(); bytes += 1 + bytes / 8) {
-    const TemporaryFolder folder;
-    WriteBytes(folder.file(), std::string_view(good).substr(0, bytes));
+    const StoreFolder folder;
+    base::WriteFile(folder.file(), std::string_view(good).substr(0, bytes));
     EXPECT_THAT(CheckFilled(folder.path()),
                 StatusIs(absl::StatusCode::kDataLoss,
                          AllOf(HasSubstr("metadata is damaged: " + folder.file()),

@@ -8,6 +8,7 @@
 
 #include "gtest/gtest.h"
 
+#include "millrace/base/temporary_folder.h"
 #include "millrace/metadata/folder_test.h"
 
 namespace millrace::metadata {
@@ -29,9 +30,9 @@ TEST(LockHolderTest, FindsTheProcessThatHasTheFile) {
 }
 
 TEST(LockHolderTest, KnowsItsOwnProcess) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   EXPECT_EQ(LockHolder(folder.file()), "another process");
-  WriteBytes(folder.file(), "content");
+  base::WriteFile(folder.file(), "content");
   EXPECT_EQ(LockHolder(folder.file()), "another process");
   const int descriptor = open(folder.file().c_str(), O_RDWR | O_CLOEXEC);
   struct flock whole = {};

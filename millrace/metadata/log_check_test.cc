@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/status_matchers.h"
+#include "millrace/base/temporary_folder.h"
 #include "millrace/base/text.h"
 #include "millrace/metadata/embedded_store.h"
 #include "millrace/metadata/folder_test.h"
@@ -25,22 +26,22 @@ constexpr size_t kFrame = 24 + 4096;
 
 // A log as the store writes it: some transactions of one event.
 std::string Log(int transactions) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   const auto store = EmbeddedStore::Open(folder.path()).value();
   for (int i = 0; i < transactions; ++i) {
     EXPECT_THAT(store->Append({base::StrCat("event ", i)}), IsOk());
   }
-  return ReadBytes(folder.log());
+  return base::ReadFile(folder.log());
 }
 
 absl::Status Check(std::string_view log) {
-  const TemporaryFolder folder;
-  WriteBytes(folder.log(), log);
+  const StoreFolder folder;
+  base::WriteFile(folder.log(), log);
   return CheckLog(folder.log());
 }
 
 TEST(LogCheckTest, NoLogAndGoodLogsAreGood) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   EXPECT_THAT(CheckLog(folder.log()), IsOk());
   EXPECT_THAT(Check(""), IsOk());
   const std::string log = Log(5);

@@ -52,7 +52,7 @@ class EmbeddedPlace final : public Place {
   }
 
  private:
-  const TemporaryFolder folder_;
+  const StoreFolder folder_;
   std::unique_ptr<EmbeddedStore> store_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "millrace/base/status.h"
 #include "millrace/base/status_matchers.h"
+#include "millrace/base/temporary_folder.h"
 #include "millrace/metadata/folder_test.h"
 
 namespace millrace::metadata {
@@ -60,12 +61,12 @@ TEST(SqliteTest, ATransactionThatFailsLeavesNothing) {
 }
 
 TEST(SqliteTest, ErrorsNameTheFileAndTheRemedy) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   EXPECT_THAT(Connection::Open(folder.file()),
               StatusIs(absl::StatusCode::kUnavailable,
                        AllOf(HasSubstr(folder.file()), HasSubstr("No such file"),
                              HasSubstr("check its disk"))));
-  WriteBytes(folder.file(), std::string(5000, 'x'));
+  base::WriteFile(folder.file(), std::string(5000, 'x'));
   const auto connection = Connection::Open(folder.file()).value();
   EXPECT_THAT(connection->Number("PRAGMA user_version"),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr(folder.file())));
@@ -74,10 +75,10 @@ TEST(SqliteTest, ErrorsNameTheFileAndTheRemedy) {
 }
 
 TEST(SqliteTest, TheFileOfAConnectionInMemoryCanBeOpened) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   const auto memory = WithTable();
   EXPECT_THAT(memory->Run("INSERT INTO t VALUES (7, 'x')"), IsOk());
-  WriteBytes(folder.file(), memory->AsFile().value());
+  base::WriteFile(folder.file(), memory->AsFile().value());
   const auto file = Connection::Open(folder.file()).value();
   EXPECT_THAT(file->Number("SELECT number FROM t"), IsOkAndHolds(7));
   // Another that has it is told by a code of its own.

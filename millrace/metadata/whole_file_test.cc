@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/status_matchers.h"
+#include "millrace/base/temporary_folder.h"
 #include "millrace/base/text.h"
 #include "millrace/metadata/folder_test.h"
 
@@ -21,17 +22,17 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 TEST(WholeFileTest, MakesAFileAndLeavesOneThatIsThere) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   const std::string content(100'000, 'x');
   EXPECT_THAT(MakeWholeFile(folder.file(), content), IsOk());
-  EXPECT_EQ(ReadBytes(folder.file()), content);
+  EXPECT_EQ(base::ReadFile(folder.file()), content);
   EXPECT_THAT(MakeWholeFile(folder.file(), "other"), IsOk());
-  EXPECT_EQ(ReadBytes(folder.file()), content);
+  EXPECT_EQ(base::ReadFile(folder.file()), content);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
 }
 
 TEST(WholeFileTest, SaysWhatToDoWhereThereIsNoFolder) {
-  const TemporaryFolder folder;
+  const StoreFolder folder;
   const std::string path = base::StrCat(folder.path(), "/missing/file");
   EXPECT_THAT(MakeWholeFile(path, ""),
               StatusIs(absl::StatusCode::kNotFound,

@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "millrace/base/golden_file.h"
 #include "millrace/core/spec.h"
 #include "millrace/ir/argument_schema.h"
 #include "millrace/ir/catalog.h"
@@ -24,7 +25,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(FacesTest, TheHeaderInTheTreeIsWhatTheDefinitionsGive) {
-  const std::string path = MILLRACE_SOURCE_DIR "/millrace/ops/dataset.h";
+  const std::string path = base::SourcePath("millrace/ops/dataset.h");
   const std::string wanted = DatasetHeader(DefaultLibrary().catalog());
   // NOLINTNEXTLINE(concurrency-mt-unsafe)
   if (std::getenv("MILLRACE_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << wanted;

@@ -40,7 +40,7 @@ inline std::string RewriteText(
 // Compares with `testdata/<name>.golden`.
 inline absl::Status CheckCases(const std::string& name, const std::string& only) {
   return base::CheckGolden(
-      base::StrCat(MILLRACE_SOURCE_DIR, "/millrace/rewrite/testdata/", name, ".golden"),
+      base::SourcePath(base::StrCat("millrace/rewrite/testdata/", name, ".golden")),
       [&](const base::GoldenCase& the_case) {
         return RewriteText(the_case.before, only);
       });

@@ -88,8 +88,7 @@ TEST(RewriteTest, KeepsSpecAndCallNumbers) {
 }
 
 TEST(RewriteTest, ExplainShowsBeforeAfterAndWhy) {
-  const std::string path =
-      MILLRACE_SOURCE_DIR "/millrace/rewrite/testdata/explain.golden";
+  const std::string path = base::SourcePath("millrace/rewrite/testdata/explain.golden");
   EXPECT_THAT(
       base::CheckGolden(path,
                         [](const base::GoldenCase& the_case) {

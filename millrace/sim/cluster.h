@@ -1,7 +1,7 @@
 // A whole cluster in one thread, on virtual time: a dispatcher with its journal,
 // workers that come and go, consumers that read a job to its end. One seed decides all
-// of it: the data, the settings, who acts when, what is lost, who dies. What must hold
-// (protocol.md section 8) is checked on the way and at the end.
+// of it: the order, the data, the settings, who acts when, what is lost, who dies. What
+// must hold (protocol.md section 8) is checked on the way and at the end.
 //
 //   absl::Status status = Cluster(seed).Run();
 #pragma once
@@ -19,6 +19,7 @@
 #include "millrace/api/stream.h"
 #include "millrace/base/random.h"
 #include "millrace/control/dispatcher.h"
+#include "millrace/control/rights.h"
 #include "millrace/delivery/lane_server.h"
 #include "millrace/lanes/order.h"
 #include "millrace/lanes/rest.h"
@@ -46,20 +47,23 @@ class Cluster {
   struct Worker {
     std::unique_ptr<SimWorker> process;
     int64_t life = 0;
-    absl::Time cut_off = absl::InfinitePast();  // From the dispatcher, until then.
+    absl::Time cut_off = absl::InfinitePast();   // From the dispatcher, until then.
+    absl::Time leaves = absl::InfiniteFuture();  // At the latest; it was told to.
   };
 
   absl::Status Step();
   void Fault();
 
-  // Starts all consumers of a run, from a state.
-  void BeginRun(const std::string& state);
+  // Starts all consumers of a run, from a state; or each from its part, if these are as
+  // many.
+  void BeginRun(const std::string& state, const std::vector<std::string>& parts = {});
+  api::JobSettings SomeSettings();
   void StartWorker(Worker& worker);
   void LoseWorker(Worker& worker);
+  void LoseDrained();
   void StartLost(double likelihood);
   void StartDispatcher();
   absl::Status CheckReplay() const;
-  void ResumeElsewhere();
 
   absl::Status DeliverRequest();
   absl::Status DeliverReply();
@@ -74,7 +78,10 @@ class Cluster {
                 const Rows& rows);
 
   bool AllDone() const;
-  absl::Status CheckTaken() const;
+
+  // In fixed order (cluster_fixed.cc).
+  void ResumeElsewhere();
+  absl::Status CheckFixed() const;
   lanes::Rest RestOf(const lanes::State& state) const;
   std::vector<TakenRows> Expected(int64_t consumer) const;
   std::vector<TakenRows> ExpectedTurns(const lanes::Order& order,
@@ -84,7 +91,19 @@ class Cluster {
                                         const lanes::Order& whole,
                                         int64_t consumer) const;
 
+  // In any order (cluster_any.cc).
+  void ResumeAnywhere();
+  std::vector<std::vector<lanes::LaneRange>> OpenRows(int64_t pass) const;
+  int64_t BatchesOf(int64_t pass) const;
+  absl::Status CheckRights() const;
+  absl::Status CheckRightsOf(int64_t pass, const control::PassRights& rights) const;
+  absl::Status CheckAny() const;
+  absl::Status CheckCounts(int64_t pass) const;
+  absl::Status CheckRows(int64_t pass) const;
+
   base::Generator random_;
+  bool any_ = false;
+  std::string visit_ = "exactly_once";
   Truth truth_;
   absl::Time now_ = absl::UnixEpoch();
   absl::Time next_beats_ = absl::UnixEpoch();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,34 +12,29 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
+#include "millrace/api/rights.h"
 #include "millrace/api/service.h"
 #include "millrace/api/state.h"
 #include "millrace/api/stream.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
+#include "millrace/delivery/any_reader.h"
 #include "millrace/delivery/fixed_reader.h"
+#include "millrace/delivery/job_reader.h"
 #include "millrace/delivery/lane_server.h"
-#include "millrace/lanes/known_lanes.h"
+#include "millrace/delivery/pass_reader.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/lanes/rest.h"
 #include "millrace/lanes/state.h"
+#include "millrace/lanes/taken.h"
 #include "millrace/sim/network.h"
 
 namespace millrace::sim {
-namespace {
 
-using delivery::FixedReader;
-using delivery::Remainder;
 using delivery::Token;
-
-Remainder RemainderOf(const std::string& word) {
-  if (word == "pad") return Remainder::kPad;
-  return word == "keep" ? Remainder::kKeep : Remainder::kDrop;
-}
-
-}  // namespace
 
 std::vector<lanes::LaneRange> Slice(const std::vector<lanes::LaneRange>& rows,
                                     int64_t begin, int64_t end) {
@@ -64,109 +61,141 @@ std::vector<lanes::LaneRange> Repeat(const std::vector<lanes::LaneRange>& rows,
   return repeated;
 }
 
+SimConsumer::SimConsumer(api::OpenJob open, const Truth& truth, int64_t credit_bytes)
+    : open_(std::move(open)),
+      truth_(truth),
+      credit_bytes_(credit_bytes),
+      job_({.counted = truth.counted, .credit_bytes = credit_bytes}) {}
+
 api::ReaderHello SimConsumer::hello() const {
   return {opened_.job, opened_.incarnation, open_.consumer, open_.member,
           opened_.generation};
 }
 
-// As far as anybody knows them beforehand.
+// --- Passes ---
+
 std::vector<int64_t> SimConsumer::LaneRows(int64_t pass) const {
   std::vector<int64_t> rows = truth_.lane_rows[pass];
   if (!truth_.counted) rows.assign(rows.size(), lanes::kRowsMax);
   return rows;
 }
 
-lanes::Rest SimConsumer::Whole(int64_t pass) const {
-  return lanes::DealAll(LaneRows(pass), opened_.tracks);
-}
-
-absl::Status SimConsumer::OnOpened(const api::OpenedJob& opened) {
-  if (opened_.ready || !opened.ready) return absl::OkStatus();
-  opened_ = opened;
-  if (opened.state.empty()) return BeginPass(Whole(0));
-  const lanes::State state = TRY(api::StateFromJson(opened.state));
-  pass_ = state.pass;
-  return BeginPass(TRY(lanes::Resume(state, LaneRows(pass_),
-                                     {lanes::OrderKind::kFixed, opened.tracks})));
-}
-
-absl::Status SimConsumer::BeginPass(const lanes::Rest& rest) {
-  delivery::FixedReaderOptions options{.pass = pass_};
+absl::StatusOr<delivery::BegunPass> SimConsumer::FixedPass(
+    int64_t pass, const std::optional<lanes::State>& state) const {
+  delivery::FixedReaderOptions options{.pass = pass};
   options.consumers = open_.settings.consumers;
   options.consumer = open_.consumer;
   options.global_batch = open_.settings.global_batch;
   options.batching = {truth_.batch_rows, false};
-  options.remainder = RemainderOf(open_.settings.remainder);
+  options.remainder = delivery::RemainderOf(open_.settings.remainder);
   options.counted = truth_.counted;
   options.credit_bytes = credit_bytes_;
   options.batch_bytes = 1;
-  reader_ = std::make_unique<FixedReader>(options, rest, Whole(pass_));
-  held_.clear();
-  Act();
+  const lanes::Rest whole = lanes::DealAll(LaneRows(pass), opened_.tracks);
+  lanes::Rest rest = whole;
+  if (state) {
+    const lanes::OrderRecord order{lanes::OrderKind::kFixed, opened_.tracks};
+    rest = TRY(lanes::Resume(*state, LaneRows(pass), order));
+  }
+  return delivery::BegunPass{
+      std::make_unique<delivery::FixedReader>(options, rest, whole)};
+}
+
+absl::StatusOr<delivery::BegunPass> SimConsumer::AnyPass(
+    int64_t pass, const std::optional<lanes::State>& state) const {
+  const delivery::AnyReaderOptions options{
+      .pass = pass,
+      .batching = {truth_.batch_rows, false},
+      .visit = delivery::VisitOf(open_.settings.visit),
+      .credit_bytes = credit_bytes_,
+      .batch_bytes = 1,
+  };
+  lanes::Taken taken;
+  if (state && open_.consumer == 0) {
+    taken = TRY(lanes::TakenOf(*state, LaneRows(pass)));
+  }
+  api::PassFacts facts{.pass = pass, .batch_rows = truth_.batch_rows};
+  facts.lanes = std::ssize(truth_.lane_rows[pass]);
+  for (const int64_t rows : truth_.lane_rows[pass]) {
+    if (truth_.counted) facts.rows.push_back({1, rows});
+  }
+  return delivery::BegunPass{
+      std::make_unique<delivery::AnyReader>(options, LaneRows(pass), taken), facts};
+}
+
+absl::Status SimConsumer::BeginPass(int64_t pass) {
+  std::optional<lanes::State> state;
+  if (!opened_.state.empty()) state = TRY(api::StateFromJson(opened_.state));
+  if (state && state->pass != pass) state.reset();
+  job_.Begin(TRY(any() ? AnyPass(pass, state) : FixedPass(pass, state)));
   return absl::OkStatus();
 }
 
-std::string SimConsumer::State() const {
-  lanes::State state;
-  state.pass = pass_;
-  state.order = {lanes::OrderKind::kFixed, opened_.tracks};
-  lanes::SetRest(state, reader_->rest(), std::ssize(truth_.lane_rows[pass_]));
-  return api::StateToJson(state);
+absl::Status SimConsumer::BeginWanted() {
+  const std::optional<int64_t> pass = job_.wants_pass();
+  if (pass && *pass < std::ssize(truth_.lane_rows)) TRY(BeginPass(*pass));
+  Do();
+  return absl::OkStatus();
 }
 
-std::string SimConsumer::Describe() const {
-  std::string text =
-      base::StrCat("\nconsumer ", open_.consumer, " member ", open_.member);
-  if (reader_ == nullptr) return base::StrCat(text, " is not opened");
-  text += base::StrCat(" pass ", pass_, done_ ? " done" : "", ", took ", taken_.size(),
-                       ", needs");
-  for (const delivery::LaneNeed& need : reader_->Needs()) {
-    text += base::StrCat(" ", need.at.lane, "@", need.from, need.now ? "!" : "",
-                         need.placed ? "" : "?");
-  }
-  return text;
+absl::Status SimConsumer::EndPass() {
+  const int64_t pass = job_.pass();
+  const bool holds = std::ranges::any_of(
+      held_, [&](const auto& entry) { return entry.second.pass == pass; });
+  if (holds) return absl::InternalError("held what nobody needs");
+  done_ = pass + 1 == std::ssize(truth_.lane_rows);
+  if (done_) return absl::OkStatus();
+  if (!job_.has_begun(pass + 1)) TRY(BeginPass(pass + 1));
+  job_.GoTo(pass + 1);
+  Do();
+  return absl::OkStatus();
+}
+
+// --- What it hears ---
+
+absl::Status SimConsumer::OnOpened(const api::OpenedJob& opened) {
+  if (opened_.ready || !opened.ready) return absl::OkStatus();
+  opened_ = opened;
+  const bool begun = !opened.state.empty();
+  TRY(BeginPass(begun ? TRY(api::StateFromJson(opened.state)).pass : 0));
+  Do();
+  return absl::OkStatus();
 }
 
 absl::Status SimConsumer::OnNews(const api::ConsumerNews& news) {
-  if (!news.failed.empty()) return absl::InternalError(news.failed);
-  if (reader_ == nullptr || news.version < version_) return absl::OkStatus();
-  version_ = news.version;
-  tell_known_ = news.tell_known;
-  for (const api::PlacedLane& placed : news.placed) {
-    if (placed.at.pass != pass_) continue;
-    std::optional<delivery::WorkerId> worker;
-    if (placed.worker >= 0) worker = base::MakeId<delivery::WorkerId>(placed.worker);
-    reader_->OnPlaced(placed.at.lane, worker);
+  if (!opened()) return absl::OkStatus();
+  std::map<int64_t, int64_t> horizons;
+  for (const api::PassNews& pass : news.passes) {
+    const delivery::AnyReader* const reader = job_.AnyOf(pass.pass);
+    if (reader != nullptr) horizons[pass.pass] = reader->horizon();
   }
-  for (const api::KnownRows& known : news.known) {
-    if (known.at.pass != pass_) continue;
-    TRY(reader_->OnKnown(known.at.lane, {known.rows, known.ended}));
+  TRY(job_.OnNews(news));
+  for (const auto& [pass, horizon] : horizons) {
+    const delivery::AnyReader* const reader = job_.AnyOf(pass);
+    if (reader != nullptr && reader->horizon() < horizon) {
+      return absl::InternalError("a horizon shrank");
+    }
   }
-  Act();
-  return absl::OkStatus();
+  return BeginWanted();
 }
 
-absl::Status SimConsumer::OnWorker(const api::WorkerMessage& message,
+absl::Status SimConsumer::OnWorker(int64_t worker, const api::WorkerMessage& message,
                                    const Rows& rows) {
-  if (reader_ == nullptr) return absl::OkStatus();
-  if (message.batch) {
-    const Token token = base::MakeId<Token>(next_token_++);
-    held_[token] = rows;
-    TRY(reader_->OnBatch(*message.batch, token));
-  }
-  if (message.end) TRY(reader_->OnEnd(*message.end));
-  Act();
-  return absl::OkStatus();
+  if (!opened()) return absl::OkStatus();
+  const auto token = base::MakeId<Token>(next_token_++);
+  if (message.batch) held_[token] = rows;
+  TRY(job_.OnWorker(base::MakeId<delivery::WorkerId>(worker), message, token));
+  return BeginWanted();
 }
 
 void SimConsumer::OnWorkerGone(int64_t worker) {
-  if (reader_ == nullptr) return;
-  reader_->OnWorkerGone(base::MakeId<delivery::WorkerId>(worker));
-  Act();
+  if (!opened()) return;
+  job_.OnWorkerGone(base::MakeId<delivery::WorkerId>(worker));
+  Do();
 }
 
-void SimConsumer::Act() {
-  for (delivery::ReaderAction& action : reader_->TakeActions()) {
+void SimConsumer::Do() {
+  for (delivery::ReaderAction& action : job_.TakeActions()) {
     if (auto* send = std::get_if<delivery::SendWants>(&action)) {
       outgoing_.emplace_back(base::ToNumber(send->worker), std::move(send->message));
     } else {
@@ -175,23 +204,30 @@ void SimConsumer::Act() {
   }
 }
 
+// --- The training loop ---
+
 absl::Status SimConsumer::Step() {
-  if (reader_ == nullptr || done_) return absl::OkStatus();
-  if (reader_->ready() == FixedReader::Ready::kEnd) {
-    if (!held_.empty()) return absl::InternalError("held what nobody needs");
-    done_ = pass_ + 1 == std::ssize(truth_.lane_rows);
-    if (done_) return absl::OkStatus();
-    ++pass_;
-    return BeginPass(Whole(pass_));
+  if (!opened() || done_) return absl::OkStatus();
+  const delivery::PassReader& reader = job_.current();
+  if (reader.ready() == delivery::PassReader::Ready::kEnd) return EndPass();
+  if (reader.ready() != delivery::PassReader::Ready::kBatch) return absl::OkStatus();
+  TRY(Keep(job_.Take()));
+  const delivery::AnyReader* const any = job_.AnyOf(job_.pass());
+  if (any != nullptr && any->taken() > any->horizon()) {
+    return absl::InternalError("took beyond the horizon");
   }
-  if (reader_->ready() != FixedReader::Ready::kBatch) return absl::OkStatus();
-  const delivery::TakenBatch batch = reader_->Take();
-  TakenRows taken{pass_, {}, batch.valid};
+  return BeginWanted();
+}
+
+absl::Status SimConsumer::Keep(const delivery::TakenBatch& batch) {
+  TakenRows taken{job_.pass(), {}, batch.valid};
   for (const delivery::BatchPart& part : batch.parts) {
     const Rows& rows = held_.at(part.token);
     const int64_t begin = rows.begin + part.skip;
-    // Only tails are joined; what fills a batch up may be anything.
-    const bool joined = batch.parts.size() > 1 && open_.settings.remainder != "pad";
+    // Only tails are joined; but what fills a batch up may be anything, and so may be
+    // what batches of another size have left.
+    const bool joined =
+        batch.parts.size() > 1 && open_.settings.remainder != "pad" && !truth_.resized;
     if (begin + part.rows > rows.end || (joined && !part.tail)) {
       return absl::InternalError("parts that are not there, or not to be joined");
     }
@@ -201,22 +237,50 @@ absl::Status SimConsumer::Step() {
   taken.rows =
       Slice(Repeat(taken.rows, batch.rows), batch.slice_begin, batch.slice_end);
   taken_.push_back(std::move(taken));
-  Act();
   return absl::OkStatus();
 }
 
+// --- What it says ---
+
 api::ConsumerBeat SimConsumer::Beat() const {
-  api::ConsumerBeat beat{.reader = hello(), .version = version_, .pass = pass_};
-  for (const delivery::LaneNeed& need : reader_->Needs()) {
-    beat.needs.push_back({need.at, need.from, need.now});
-  }
-  if (!tell_known_) return beat;
-  for (int64_t lane = 0; lane < std::ssize(truth_.lane_rows[pass_]); ++lane) {
-    const lanes::KnownLane known = reader_->known().Get(lane);
-    if (known.rows == 0 && !known.ended) continue;
-    beat.known.push_back({{pass_, lane}, known.rows, known.ended});
-  }
+  api::ConsumerBeat beat = job_.Beat();
+  beat.reader = hello();
   return beat;
+}
+
+std::string SimConsumer::State() const {
+  lanes::State state;
+  state.pass = job_.pass();
+  state.lanes = std::ssize(truth_.lane_rows[state.pass]);
+  if (any()) {
+    state.part = open_.consumer;
+    state.parts = open_.settings.consumers;
+  } else {
+    state.order = {lanes::OrderKind::kFixed, opened_.tracks};
+  }
+  job_.current().WriteState(state);
+  return api::StateToJson(state);
+}
+
+std::string SimConsumer::Describe() const {
+  std::string text =
+      base::StrCat("\nconsumer ", open_.consumer, " member ", open_.member);
+  if (!opened()) return base::StrCat(text, " is not opened");
+  text += base::StrCat(" pass ", job_.pass(), done_ ? " done" : "", ", took ",
+                       taken_.size(), ", needs");
+  for (const delivery::LaneNeed& need : job_.Needs()) {
+    text += base::StrCat(" ", need.at.pass, ":", need.at.lane, "/", need.at.right, "@",
+                         need.from, need.now ? "!" : "", need.placed ? "" : "?");
+  }
+  const delivery::AnyReader* const any = job_.AnyOf(job_.pass());
+  if (any == nullptr) return text;
+  text += base::StrCat("; ", any->taken(), " of ", any->horizon(),
+                       any->Beat().hungry ? " hungry" : "", ", promised ",
+                       any->Beat().promises.size(), ", holds");
+  for (const lanes::LaneRange& range : any->Held()) {
+    text += base::StrCat(" ", range.lane, ":", range.begin, "-", range.end);
+  }
+  return text;
 }
 
 }  // namespace millrace::sim

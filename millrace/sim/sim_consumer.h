@@ -1,22 +1,24 @@
-// A member of a consumer of a simulated cluster: the real FixedReader, pass after pass,
-// and a training loop that writes down what it was handed.
+// A member of a consumer of a simulated cluster, and a training loop that writes down
+// what it was handed. What reads is the real JobReader, with readers of either order.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include "millrace/api/service.h"
 #include "millrace/api/stream.h"
-#include "millrace/delivery/fixed_reader.h"
+#include "millrace/delivery/job_reader.h"
 #include "millrace/delivery/lane_server.h"
+#include "millrace/delivery/pass_reader.h"
 #include "millrace/lanes/rest.h"
+#include "millrace/lanes/state.h"
 #include "millrace/sim/network.h"
 #include "millrace/sim/sim_worker.h"
 
@@ -44,8 +46,10 @@ class SimConsumer {
   // What it sends to a worker, by the worker's number.
   using Outgoing = std::vector<std::pair<int64_t, api::ReaderMessage>>;
 
-  SimConsumer(api::OpenJob open, const Truth& truth, int64_t credit_bytes)
-      : open_(std::move(open)), truth_(truth), credit_bytes_(credit_bytes) {}
+  SimConsumer(api::OpenJob open, const Truth& truth, int64_t credit_bytes);
+
+  SimConsumer(const SimConsumer&) = delete;
+  SimConsumer& operator=(const SimConsumer&) = delete;
 
   bool opened() const { return opened_.ready; }
 
@@ -53,13 +57,14 @@ class SimConsumer {
 
   const api::OpenJob& open() const { return open_; }
 
-  const api::OpenedJob& job() const { return opened_; }
+  int64_t pass() const { return opened() ? job_.pass() : 0; }
 
   api::ReaderHello hello() const;
 
   absl::Status OnOpened(const api::OpenedJob& opened);
   absl::Status OnNews(const api::ConsumerNews& news);
-  absl::Status OnWorker(const api::WorkerMessage& message, const Rows& rows);
+  absl::Status OnWorker(int64_t worker, const api::WorkerMessage& message,
+                        const Rows& rows);
   void OnWorkerGone(int64_t worker);
 
   // Takes a batch, if one is ready; goes on to the next pass at the end of one.
@@ -74,28 +79,41 @@ class SimConsumer {
   // What it waits for, in words.
   std::string Describe() const;
 
-  // The state after what was taken, as JSON.
+  // The state after what was taken, as JSON; in any order its part.
   std::string State() const;
 
+  // The real code.
+  const delivery::JobReader& job() const { return job_; }
+
  private:
-  absl::Status BeginPass(const lanes::Rest& rest);
-  lanes::Rest Whole(int64_t pass) const;
+  bool any() const { return open_.settings.order == "any"; }
+
+  // Rows of lanes, as far as anybody knows them beforehand.
   std::vector<int64_t> LaneRows(int64_t pass) const;
-  void Act();
+
+  absl::StatusOr<delivery::BegunPass> FixedPass(
+      int64_t pass, const std::optional<lanes::State>& state) const;
+  absl::StatusOr<delivery::BegunPass> AnyPass(
+      int64_t pass, const std::optional<lanes::State>& state) const;
+  absl::Status BeginPass(int64_t pass);
+  absl::Status BeginWanted();
+  absl::Status EndPass();
+
+  void Do();
+
+  // Writes down what was taken.
+  absl::Status Keep(const delivery::TakenBatch& batch);
 
   api::OpenJob open_;
   const Truth& truth_;
   int64_t credit_bytes_;
+  delivery::JobReader job_;
   api::OpenedJob opened_;
-  int64_t pass_ = 0;
-  std::unique_ptr<delivery::FixedReader> reader_;
   std::map<delivery::Token, Rows> held_;
   std::vector<TakenRows> taken_;
   Outgoing outgoing_;
-  int64_t version_ = 0;
-  int64_t next_token_ = 0;
-  bool tell_known_ = false;
   bool done_ = false;
+  int64_t next_token_ = 0;
 };
 
 }  // namespace millrace::sim

@@ -15,13 +15,13 @@
 #include "millrace/base/ids.h"
 #include "millrace/base/random.h"
 #include "millrace/base/text.h"
+#include "millrace/delivery/lane_report.h"
 #include "millrace/delivery/lane_server.h"
 #include "millrace/sim/network.h"
 
 namespace millrace::sim {
 namespace {
 
-using delivery::JobLane;
 using delivery::Token;
 
 std::string DigestAt(const api::LaneAddress& at, int64_t row) {
@@ -38,22 +38,8 @@ void SimWorker::OnNews(const api::WorkerNews& news) {
   for (const api::WorkerJob& job : news.jobs) {
     if (job.manifest.empty()) to_list_.push_back(job.job);
   }
-  Assign(news);
+  assigned_.Take(news.assigned, server_);
   Act();
-}
-
-void SimWorker::Assign(const api::WorkerNews& news) {
-  std::map<JobLane, api::AssignedLane> assigned;
-  for (const api::AssignedLane& lane : news.assigned) {
-    assigned[{lane.job, lane.incarnation, lane.at}] = lane;
-  }
-  for (const auto& [key, lane] : assigned_) {
-    if (!assigned.contains(key)) server_.Unassign(key);
-  }
-  for (const auto& [key, lane] : assigned) {
-    server_.Assign(key, {lane.from, lane.members, lane.now});
-  }
-  assigned_ = std::move(assigned);
 }
 
 void SimWorker::OnReader(delivery::ReaderId reader, const api::ReaderMessage& message,
@@ -125,7 +111,8 @@ void SimWorker::MakeOne(base::Generator& random) {
 }
 
 api::WorkerBeat SimWorker::Beat() {
-  api::WorkerBeat beat{.worker = number_, .version = version_};
+  api::WorkerBeat beat{.worker = number_, .version = version_, .draining = draining_};
+  beat.left = drained();
   if (join_) {
     beat.facts = api::WorkerFacts{.worker = number_, .lanes_max = options_.runs_max};
     join_ = false;
@@ -133,8 +120,7 @@ api::WorkerBeat SimWorker::Beat() {
   // A report may be lost, so all is told again and again: it is little.
   server_.TakeNews();
   for (const delivery::LaneNews& news : server_.AllNews()) {
-    beat.lanes.push_back({news.lane.job, news.lane.incarnation, news.lane.at, news.rows,
-                          news.ended, news.released, "", ""});
+    beat.lanes.push_back(delivery::ReportOf(news));
   }
   for (const int64_t job : to_list_) {
     api::ListedJob listed{.job = job};

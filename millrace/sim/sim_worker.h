@@ -10,6 +10,7 @@
 #include "millrace/api/service.h"
 #include "millrace/api/stream.h"
 #include "millrace/base/random.h"
+#include "millrace/delivery/assigned_lanes.h"
 #include "millrace/delivery/lane_server.h"
 #include "millrace/sim/network.h"
 
@@ -23,7 +24,8 @@ using SendToReader =
 struct Truth {
   std::vector<std::vector<int64_t>> lane_rows;  // By pass, by lane.
   int64_t batch_rows = 1;
-  bool counted = true;  // Everybody knows the rows of lanes beforehand.
+  bool resized = false;  // Batches had another size before.
+  bool counted = true;   // Everybody knows the rows of lanes beforehand.
 
   int64_t RowsOf(const api::LaneAddress& at) const {
     return lane_rows.at(at.pass).at(at.lane);
@@ -52,6 +54,11 @@ class SimWorker {
 
   api::WorkerBeat Beat();
 
+  // Begins to leave; gone is who has nothing any more.
+  void Drain() { draining_ = true; }
+
+  bool drained() const { return draining_ && assigned_.size() == 0 && server_.idle(); }
+
  private:
   struct Run {
     delivery::JobLane lane;
@@ -61,7 +68,6 @@ class SimWorker {
 
   void Act();
   void Send(const delivery::SendBatch& batch);
-  void Assign(const api::WorkerNews& news);
 
   int64_t number_;
   delivery::LaneServerOptions options_;
@@ -70,11 +76,11 @@ class SimWorker {
   SendToReader send_;
   std::map<delivery::RunId, Run> runs_;
   std::map<delivery::Token, Rows> blocks_;
-  std::map<delivery::JobLane, api::AssignedLane> assigned_;
-  std::map<int64_t, int64_t> incarnations_;
+  delivery::AssignedLanes assigned_;
   std::vector<int64_t> to_list_;
   int64_t version_ = 0;
   bool join_ = true;
+  bool draining_ = false;
   int64_t next_token_ = 0;
 };
 

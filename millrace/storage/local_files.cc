@@ -30,6 +30,7 @@
 #include "millrace/base/text.h"
 #include "millrace/storage/blob_store.h"
 #include "millrace/storage/glob.h"
+#include "millrace/storage/roots.h"
 
 namespace millrace::storage {
 namespace {
@@ -227,6 +228,11 @@ absl::Status NothingMatches(std::string_view pattern) {
       "paths begin in the folder the process was started in)"));
 }
 
+absl::StatusOr<std::vector<FolderEntry>> ListAllowedFolder(const std::string& folder) {
+  TRY(ProcessRoots().CheckRead(folder.empty() ? "." : folder));
+  return ListLocalFolder(folder);
+}
+
 // The paths of one pattern of the user, which match something.
 absl::StatusOr<std::vector<std::string>> PathsOf(const std::string& pattern) {
   std::vector<std::string> paths;
@@ -235,7 +241,7 @@ absl::StatusOr<std::vector<std::string>> PathsOf(const std::string& pattern) {
       paths.push_back(Unescape(expanded));
       continue;
     }
-    for (std::string& path : TRY(MatchPattern(expanded, ListLocalFolder))) {
+    for (std::string& path : TRY(MatchPattern(expanded, ListAllowedFolder))) {
       paths.push_back(std::move(path));
     }
   }
@@ -260,6 +266,7 @@ absl::StatusOr<std::vector<BlobInfo>> LocalFiles::List(
 }
 
 absl::StatusOr<BlobInfo> LocalFiles::Find(const std::string& path) const {
+  TRY(ProcessRoots().CheckRead(path));
   struct stat facts = {};
   if (stat(path.c_str(), &facts) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return NothingMatches(path);
@@ -270,6 +277,7 @@ absl::StatusOr<BlobInfo> LocalFiles::Find(const std::string& path) const {
 }
 
 absl::StatusOr<std::unique_ptr<Blob>> LocalFiles::Open(const BlobInfo& listed) const {
+  TRY(ProcessRoots().CheckRead(listed.path));
   const int descriptor = OpenAgainWhenInterrupted(listed.path, O_RDONLY);
   if (descriptor < 0 && errno == ENOENT) {
     return absl::NotFoundError(base::StrCat("file has vanished since it was listed: ",
@@ -277,6 +285,7 @@ absl::StatusOr<std::unique_ptr<Blob>> LocalFiles::Open(const BlobInfo& listed) c
   }
   if (descriptor < 0) return Failed("cannot open file", listed.path, errno);
   auto blob = std::make_unique<LocalBlob>(descriptor, listed);
+  TRY(ProcessRoots().CheckOpen(descriptor, listed.path));
   struct stat facts = {};
   if (fstat(descriptor, &facts) != 0) {
     return Failed("cannot look at file", listed.path, errno);
@@ -292,6 +301,7 @@ absl::StatusOr<std::unique_ptr<Blob>> LocalFiles::Open(const BlobInfo& listed) c
 
 absl::StatusOr<std::unique_ptr<BlobWriter>> LocalFiles::Create(
     const std::string& path) const {
+  TRY(ProcessRoots().CheckWrite(path));
   const std::string parent = std::filesystem::path(path).parent_path().string();
   const std::string folder = parent.empty() ? "." : parent;
   std::error_code error;
@@ -307,6 +317,7 @@ absl::StatusOr<std::unique_ptr<BlobWriter>> LocalFiles::Create(
 }
 
 absl::Status LocalFiles::Remove(const std::string& path) const {
+  TRY(ProcessRoots().CheckWrite(path));
   if (unlink(path.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
   return Failed("cannot remove file", path, errno);
 }

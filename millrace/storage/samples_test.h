@@ -1,70 +1,24 @@
-// For tests: folders that go away, and the bytes of files of each format.
+// For tests: folders that go away (temporary_folder.h), and the bytes of files of each
+// format.
 #pragma once
-
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "millrace/base/check.h"
 #include "millrace/base/hash.h"
+#include "millrace/base/temporary_folder.h"
 #include "millrace/base/text.h"
 #include "millrace/codec/crc32c.h"
 
 namespace millrace::storage {
 
-// A folder of its own for a test, removed with all that is in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name =
-        (std::filesystem::temp_directory_path() / "millrace-test-XXXXXX").string();
-    CHECK(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  const std::string& path() const { return path_; }
-
-  std::string operator/(std::string_view name) const {
-    return base::StrCat(path_, "/", name);
-  }
-
-  // Writes a file, with the folders above it; gives its path.
-  std::string Write(std::string_view name, std::string_view content) const {
-    std::string path = *this / name;
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-    std::ofstream out(path, std::ios::binary);
-    out.write(content.data(), static_cast<std::streamsize>(content.size()));
-    CHECK(out.good()) << path;
-    return path;
-  }
-
- private:
-  std::string path_;
-};
-
-inline std::string ReadFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  CHECK(in.good()) << path;
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
+using base::ReadFile;
+using base::TemporaryFolder;
 
 // Bytes that look like nothing, the same for the same seed.
 inline std::string Noise(size_t size, uint64_t seed = 0) {

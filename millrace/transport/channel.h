@@ -49,6 +49,18 @@ struct ChannelEvents {
       allocate = {};
 };
 
+// What a channel has sent so far, and how it sends now.
+struct ChannelStats {
+  int64_t messages = 0;
+  int64_t bytes = 0;                // Heads and payloads, before compression.
+  int64_t wire_bytes = 0;           // What the connection took for them.
+  int64_t packed_messages = 0;      // That were compressed.
+  std::string_view codec = "none";  // Of the next payload.
+  std::string_view reason = "nothing measured yet";  // Why, in words.
+
+  bool operator==(const ChannelStats&) const = default;
+};
+
 class Channel {
  public:
   virtual ~Channel() = default;
@@ -59,6 +71,8 @@ class Channel {
 
   // What was sent and has not left this process yet.
   virtual base::Bytes queued() const = 0;
+
+  virtual ChannelStats stats() const = 0;
 
   // Sends what is queued, within a short time, and ends the connection. Messages that
   // arrive from now on are dropped. May be repeated.

@@ -24,6 +24,7 @@
 #include "millrace/core/buffer.h"
 #include "millrace/core/pool.h"
 #include "millrace/transport/channel.h"
+#include "millrace/transport/chunks.h"
 #include "millrace/transport/prefix.h"
 
 namespace millrace::transport {
@@ -33,6 +34,8 @@ constexpr size_t kStagingBytes = 8 << 10;
 constexpr int64_t kFirstLookAhead = 256;
 // What is summed is read in parts that stay in the processor's cache.
 constexpr int64_t kSummedReadBytes = 256 << 10;
+// The same of compressed ones: they come more slowly than they are unpacked.
+constexpr int64_t kPackedLookAhead = 64 << 10;
 
 }  // namespace
 
@@ -68,6 +71,10 @@ int64_t MessageReader::Wanted() const {
       return prefix_.head_bytes;
     case Part::kPayload:
       return 0;
+    case Part::kChunkHead:
+      return kChunkHeadBytes;
+    case Part::kChunk:
+      return chunk_bytes_;
     case Part::kSum:
       return kPayloadSumBytes;
   }
@@ -144,6 +151,12 @@ absl::Status MessageReader::ReadPart(std::string_view bytes, Take take) {
       return BeginPayload(take);
     case Part::kPayload:
       return absl::OkStatus();  // Never staged as a whole.
+    case Part::kChunkHead:
+      chunk_bytes_ = TRY(ReadChunkHead(bytes, ChunkContent()));
+      part_ = Part::kChunk;
+      return absl::OkStatus();
+    case Part::kChunk:
+      return AddChunk(bytes, take);
     case Part::kSum: {
       codec::Taker taker(bytes, "stream");
       if (TRY(taker.Number(kPayloadSumBytes)) != payload_crc_) {
@@ -181,7 +194,24 @@ absl::Status MessageReader::BeginPayload(Take take) {
   payload_read_ = 0;
   payload_crc_ = 0;
   part_ = Part::kPayload;
+  if (prefix_.codec == PayloadCodec::kNone) return absl::OkStatus();
+  part_ = Part::kChunkHead;
+  look_ahead_ = kPackedLookAhead;
   return absl::OkStatus();
+}
+
+// How much of the payload the next chunk holds.
+int64_t MessageReader::ChunkContent() const {
+  return std::min(kChunkBytes, prefix_.payload_bytes - payload_read_);
+}
+
+absl::Status MessageReader::AddChunk(std::string_view bytes, Take take) {
+  const int64_t size = ChunkContent();
+  TRY(ReadChunk(
+      bytes, packers_.Of(prefix_.codec),
+      {message_.payload.mutable_data() + payload_read_, static_cast<size_t>(size)}));
+  part_ = Part::kChunkHead;  // Unless that was the last.
+  return AddToPayload(size, take);
 }
 
 absl::Status MessageReader::AddToPayload(int64_t bytes, Take take) {

@@ -1,8 +1,8 @@
 // Messages out of received bytes: says where the next bytes are to be put, and is told
 // how many came. A payload is received straight into the memory that was allocated for
 // it, with a little room behind for what follows, so that a message costs about one
-// read. What comes may be anything: limits are checked before memory is taken. Of one
-// thread.
+// read; chunks of a compressed one are unpacked there. What comes may be anything:
+// limits are checked before memory is taken. Of one thread.
 #pragma once
 
 #include <sys/uio.h>
@@ -22,6 +22,7 @@
 #include "millrace/base/bytes.h"
 #include "millrace/core/buffer.h"
 #include "millrace/transport/channel.h"
+#include "millrace/transport/chunks.h"
 #include "millrace/transport/prefix.h"
 
 namespace millrace::transport {
@@ -49,13 +50,15 @@ class MessageReader {
   std::string Progress() const;
 
  private:
-  enum class Part : uint8_t { kPrefix, kHead, kPayload, kSum };
+  enum class Part : uint8_t { kPrefix, kHead, kPayload, kChunkHead, kChunk, kSum };
 
   absl::Status Parse(Take take);
   int64_t Wanted() const;
   absl::Status ReadPart(std::string_view bytes, Take take);
   absl::Status BeginPayload(Take take);
   absl::Status AddToPayload(int64_t bytes, Take take);
+  absl::Status AddChunk(std::string_view bytes, Take take);
+  int64_t ChunkContent() const;
   void Deliver(Take take);
   std::string_view staged() const;
 
@@ -67,6 +70,8 @@ class MessageReader {
   Received message_;
   int64_t payload_read_ = 0;
   uint32_t payload_crc_ = 0;
+  int64_t chunk_bytes_ = 0;  // Of the chunk that is being received.
+  Packers packers_;
 
   std::string staging_;  // Prefixes, heads, and the first bytes of payloads.
   size_t staged_begin_ = 0;

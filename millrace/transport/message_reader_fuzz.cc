@@ -17,7 +17,9 @@
 #include "millrace/base/bytes.h"
 #include "millrace/base/check.h"
 #include "millrace/codec/crc32c.h"
+#include "millrace/codec/taker.h"
 #include "millrace/transport/channel.h"
+#include "millrace/transport/chunks.h"
 #include "millrace/transport/prefix.h"
 
 namespace millrace::transport {
@@ -54,7 +56,9 @@ std::string WithPrefixes(std::string_view input) {
     const size_t head = std::min<size_t>(at(0), input.size() - 4);
     const int64_t payload = at(2) * int64_t{256} + at(3);
     const std::string_view text = input.substr(4, head);
+    const auto codec = static_cast<PayloadCodec>(at(1) / 8 % 3);
     bytes += WritePrefix({.kind = static_cast<MessageKind>(at(1) % 2),
+                          .codec = payload > 0 ? codec : PayloadCodec::kNone,
                           .payload_summed = (at(1) & 4) != 0,
                           .head_bytes = static_cast<int64_t>(head),
                           .payload_bytes = payload,
@@ -62,6 +66,8 @@ std::string WithPrefixes(std::string_view input) {
     bytes += text;
     input.remove_prefix(4 + head);
     const size_t more = std::min(static_cast<size_t>(payload), input.size());
+    // Of what is compressed, a chunk of about that size.
+    if (codec != PayloadCodec::kNone) codec::PutNumber(more, kChunkHeadBytes, bytes);
     bytes += input.substr(0, more);
     input.remove_prefix(more);
   }

@@ -210,5 +210,82 @@ TEST(MessageReaderTest, SaysHowFarAMessageCame) {
   EXPECT_THAT(reader.Progress(), HasSubstr("6 of 384 bytes of a payload"));
 }
 
+// --- Compressed ---
+
+std::string Packed(const Message& message, PayloadCodec codec, bool sums = true) {
+  MessageWriter writer;
+  writer.set_sums(sums);
+  writer.set_codec(codec);
+  writer.Add(message);
+  return Written(writer, int64_t{1} << 30);
+}
+
+TEST(MessageReaderTest, UnpacksWhatWasPackedHoweverItIsCut) {
+  for (const PayloadCodec codec : {PayloadCodec::kLz4, PayloadCodec::kZstd}) {
+    for (const int64_t gather : {1000, 300'000, 1 << 30}) {
+      MessageWriter writer;
+      writer.set_codec(codec);
+      std::vector<Message> messages = SampleMessages();
+      messages.push_back({.head = "words", .payload = WordyFrame(900'000)});
+      messages.push_back({.head = "few", .payload = WordyFrame(100)});
+      for (const Message& message : messages) writer.Add(message);
+      EXPECT_EQ(writer.packed_messages(), 2);
+      const std::string bytes = Written(writer, gather);
+      EXPECT_LT(bytes.size(), 1'000'000) << "words are packed, noise is not";
+      MessageReader reader(1_MiB, nullptr);
+      std::vector<Received> received;
+      ASSERT_THAT(Feed(reader, bytes, gather, received), IsOk());
+      ASSERT_EQ(received.size(), messages.size());
+      for (size_t i = 0; i < messages.size(); ++i) {
+        EXPECT_TRUE(received[i].payload.text() == BytesOf(messages[i].payload)) << i;
+      }
+      EXPECT_TRUE(reader.between_messages());
+    }
+  }
+}
+
+TEST(MessageReaderTest, DamageInChunksIsFound) {
+  for (const PayloadCodec codec : {PayloadCodec::kLz4, PayloadCodec::kZstd}) {
+    const std::string bytes =
+        Packed({.head = "", .payload = WordyFrame(400'000)}, codec);
+    for (size_t i = kPrefixBytes; i < bytes.size(); i += 13) {
+      std::string damaged = bytes;
+      damaged[i] = static_cast<char>(damaged[i] ^ 0x11);
+      MessageReader reader(1_MiB, nullptr);
+      std::vector<Received> received;
+      const absl::Status status = Feed(reader, damaged, 1 << 20, received);
+      // A chunk that is said to be longer may still be waited for.
+      EXPECT_TRUE(absl::IsDataLoss(status) || !reader.between_messages()) << i;
+      EXPECT_TRUE(received.empty()) << i;
+    }
+  }
+}
+
+// A chunk never has more bytes than it holds, and some.
+TEST(MessageReaderTest, AbsurdChunksAreRefusedBeforeTheyCome) {
+  const std::string bytes =
+      Packed({.head = "", .payload = WordyFrame(400'000)}, PayloadCodec::kLz4);
+  for (const std::string_view head :
+       {std::string_view("\0\0\0\0", 4), std::string_view("\1\0\4\0", 4),
+        std::string_view("\xff\xff\xff\xff", 4)}) {
+    std::string absurd = bytes.substr(0, kPrefixBytes);
+    absurd += head;
+    MessageReader reader(1_MiB, nullptr);
+    std::vector<Received> received;
+    EXPECT_THAT(Feed(reader, absurd, 1 << 20, received),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("cannot hold")));
+  }
+}
+
+TEST(MessageReaderTest, TheLimitIsThatOfWhatIsUnpacked) {
+  const std::string bytes =
+      Packed({.head = "", .payload = WordyFrame(2'000'000)}, PayloadCodec::kZstd);
+  EXPECT_LT(bytes.size(), 100'000);
+  MessageReader reader(1_MiB, nullptr);
+  std::vector<Received> received;
+  EXPECT_THAT(Feed(reader, bytes, 1 << 20, received),
+              StatusIs(absl::StatusCode::kResourceExhausted));
+}
+
 }  // namespace
 }  // namespace millrace::transport

@@ -20,6 +20,14 @@
 #include "millrace/transport/prefix.h"
 
 namespace millrace::transport {
+namespace {
+
+// Less than this is sent as it is.
+constexpr int64_t kPackedLeast = 16 << 10;
+// What is packed between two writes; others of the loop wait meanwhile.
+constexpr int kChunksOfGather = 2;
+
+}  // namespace
 
 int64_t MessageWriter::BytesOf(const Message& message) {
   return std::ssize(message.head) + message.payload.bytes();
@@ -30,7 +38,11 @@ void MessageWriter::Add(Message message) {
   Outgoing& outgoing = queue_.emplace_back();
   outgoing.message = std::move(message);
   const Message& kept = outgoing.message;
-  FillPieces(outgoing, {.payload_summed = sums_ && kept.payload.bytes() > 0,
+  const bool packs =
+      codec_ != PayloadCodec::kNone && kept.payload.bytes() >= kPackedLeast;
+  packed_messages_ += packs ? 1 : 0;
+  FillPieces(outgoing, {.codec = packs ? codec_ : PayloadCodec::kNone,
+                        .payload_summed = sums_ && kept.payload.bytes() > 0,
                         .head_bytes = std::ssize(kept.head),
                         .payload_bytes = kept.payload.bytes(),
                         .head_crc = codec::Crc32c(kept.head)});
@@ -48,13 +60,36 @@ void MessageWriter::FillPieces(Outgoing& outgoing, const Prefix& prefix) {
   outgoing.prefix = WritePrefix(prefix);
   add(outgoing.prefix, false);
   add(outgoing.message.head, false);
+  if (prefix.payload_summed) outgoing.sum.resize(kPayloadSumBytes);
+  if (prefix.codec != PayloadCodec::kNone) {
+    outgoing.to_pack.emplace(outgoing.message.payload, prefix.codec);
+    return;
+  }
   (void)outgoing.message.payload.ForEachPiece([&](std::string_view piece) {
     add(piece, prefix.payload_summed);
     return absl::OkStatus();
   });
-  if (!prefix.payload_summed) return;
-  outgoing.sum.resize(kPayloadSumBytes);
-  add(outgoing.sum, false);
+  AddSum(outgoing);
+}
+
+void MessageWriter::AddSum(Outgoing& outgoing) {
+  const std::string_view sum = outgoing.sum;
+  if (!sum.empty()) outgoing.pieces.push_back({.bytes = sum, .summed = sum.size()});
+}
+
+// Adds the next chunk of a payload; nothing where there is none, or enough was packed.
+bool MessageWriter::Pack(Outgoing& outgoing) {
+  if (!outgoing.to_pack || chunks_left_ == 0) return false;
+  --chunks_left_;
+  Chunker& to_pack = *outgoing.to_pack;
+  const std::string& chunk =
+      outgoing.packed.emplace_back(to_pack.Next(packers_.Of(to_pack.codec())));
+  outgoing.pieces.push_back({.bytes = chunk, .summed = chunk.size()});
+  if (!to_pack.done()) return true;
+  outgoing.crc = to_pack.crc();
+  outgoing.to_pack.reset();
+  AddSum(outgoing);
+  return true;
 }
 
 void MessageWriter::AddToSum(Outgoing& outgoing, Piece& piece, size_t end) {
@@ -67,7 +102,7 @@ void MessageWriter::AddToSum(Outgoing& outgoing, Piece& piece, size_t end) {
 bool MessageWriter::GatherPiece(Outgoing& outgoing, Piece& piece, size_t begin,
                                 int64_t& left) {
   const size_t size = std::min(piece.bytes.size() - begin, static_cast<size_t>(left));
-  if (piece.bytes.data() == outgoing.sum.data()) {
+  if (!outgoing.sum.empty() && piece.bytes.data() == outgoing.sum.data()) {
     // All pieces before it were handed out: the checksum is complete.
     std::string sum;
     codec::PutNumber(outgoing.crc, kPayloadSumBytes, sum);
@@ -85,11 +120,14 @@ absl::Span<const iovec> MessageWriter::Gather(int64_t bytes_max) {
   gathered_.clear();
   size_t begin = offset_;
   bool more = true;
+  chunks_left_ = kChunksOfGather;
   for (auto outgoing = queue_.begin(); more && outgoing != queue_.end(); ++outgoing) {
-    for (size_t i = outgoing->done; more && i < outgoing->pieces.size(); ++i) {
+    size_t i = outgoing->done;
+    for (; more && (i < outgoing->pieces.size() || Pack(*outgoing)); ++i) {
       more = GatherPiece(*outgoing, outgoing->pieces[i], std::exchange(begin, 0),
                          bytes_max);
     }
+    more = more && !outgoing->to_pack;  // What follows comes behind all of it.
   }
   return gathered_;
 }
@@ -107,7 +145,9 @@ int64_t MessageWriter::Written(int64_t bytes) {
     }
     bytes -= left;
     offset_ = 0;
-    if (++first.done < first.pieces.size()) continue;
+    if (IsChunk(first, first.pieces[first.done])) first.packed.pop_front();
+    ++first.done;
+    if (HasMore(first)) continue;
     finished += BytesOf(first.message);
     queue_.pop_front();
   }

@@ -1,7 +1,7 @@
 // Messages to be sent, as the bytes to write: says what comes next, as a list of pieces
-// for one gather write, and is told how much of it was taken. Copies no payload. A
-// payload's checksum is computed as its pieces are handed out, just before the kernel
-// reads the same bytes, and follows it. Of one thread.
+// for one gather write, and is told how much of it was taken. Copies no payload, unless
+// it is compressed. Checksums and compressed chunks are computed as pieces are handed
+// out, just before the kernel reads the same bytes. Of one thread.
 #pragma once
 
 #include <sys/uio.h>
@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "absl/types/span.h"
 
 #include "millrace/transport/channel.h"
+#include "millrace/transport/chunks.h"
 #include "millrace/transport/prefix.h"
 
 namespace millrace::transport {
@@ -25,6 +27,14 @@ class MessageWriter {
  public:
   // Whether payloads get checksums from now on.
   void set_sums(bool sums) { sums_ = sums; }
+
+  // How payloads of some size are compressed from now on.
+  void set_codec(PayloadCodec codec) { codec_ = codec; }
+
+  PayloadCodec codec() const { return codec_; }
+
+  // Messages whose payloads were, or will be, compressed.
+  int64_t packed_messages() const { return packed_messages_; }
 
   // Requires: a head of at most kHeadBytesMax.
   void Add(Message message);
@@ -56,16 +66,33 @@ class MessageWriter {
     std::string sum;  // Of the payload; filled when all of it was handed out.
     std::vector<Piece> pieces;
     uint32_t crc = 0;
-    size_t done = 0;  // Pieces that were written.
+    size_t done = 0;                      // Pieces that were written.
+    std::optional<Chunker> to_pack = {};  // What follows the pieces.
+    std::deque<std::string> packed = {};  // Chunks among them; not written yet.
   };
 
   static constexpr size_t kPiecesMax = 256;
 
+  static bool HasMore(const Outgoing& outgoing) {
+    return outgoing.done < outgoing.pieces.size() || outgoing.to_pack.has_value();
+  }
+
+  static bool IsChunk(const Outgoing& outgoing, const Piece& piece) {
+    return !outgoing.packed.empty() &&
+           piece.bytes.data() == outgoing.packed.front().data();
+  }
+
   static void FillPieces(Outgoing& outgoing, const Prefix& prefix);
+  static void AddSum(Outgoing& outgoing);
+  bool Pack(Outgoing& outgoing);
   static void AddToSum(Outgoing& outgoing, Piece& piece, size_t end);
   bool GatherPiece(Outgoing& outgoing, Piece& piece, size_t begin, int64_t& left);
 
   bool sums_ = true;
+  PayloadCodec codec_ = PayloadCodec::kNone;
+  Packers packers_;
+  int64_t packed_messages_ = 0;
+  int chunks_left_ = 0;  // That may still be packed in this call of Gather.
   std::deque<Outgoing> queue_;
   size_t offset_ = 0;  // In the first piece that is not done.
   std::vector<iovec> gathered_;

@@ -36,6 +36,19 @@ inline frames::Frame RandomFrame(int64_t bytes, uint64_t seed) {
   return frames::Frame(std::string(frames::kFrameAlignment, 'h'), std::move(body), 1);
 }
 
+// The same of words, which can be compressed.
+inline frames::Frame WordyFrame(int64_t bytes) {
+  std::vector<core::Buffer> body;
+  for (const int64_t size : {bytes / 3, bytes - bytes / 3}) {
+    core::Buffer buffer = core::HeapPool().Allocate(size).value();
+    for (int64_t i = 0; i < size; ++i) {
+      buffer.mutable_data()[i] = static_cast<std::byte>("some words; "[i % 12]);
+    }
+    body.push_back(std::move(buffer));
+  }
+  return frames::Frame(std::string(frames::kFrameAlignment, 'h'), std::move(body), 1);
+}
+
 inline std::string BytesOf(const frames::Frame& frame) {
   std::string bytes;
   (void)frame.ForEachPiece([&](std::string_view piece) {

@@ -42,7 +42,7 @@ absl::Status ReadTraits(codec::Taker& taker, Prefix& prefix) {
   const uint64_t codec = TRY(taker.Number(1));
   const uint64_t flags = TRY(taker.Number(1));
   if (kind > static_cast<uint64_t>(MessageKind::kPing) ||
-      codec > static_cast<uint64_t>(PayloadCodec::kNone) || flags > kSummedFlag) {
+      codec > static_cast<uint64_t>(PayloadCodec::kZstd) || flags > kSummedFlag) {
     return absl::UnimplementedError(base::StrCat(
         "a message of kind ", kind, ", codec ", codec, " and flags ", flags,
         ", which this side does not know: run the same version on both"));
@@ -90,6 +90,9 @@ absl::StatusOr<Prefix> ReadPrefix(std::string_view bytes, int64_t payload_bytes_
   TRY(CheckSize("payload", payload_bytes, payload_bytes_max));
   prefix.head_bytes = static_cast<int64_t>(head_bytes);
   prefix.payload_bytes = static_cast<int64_t>(payload_bytes);
+  if (prefix.codec != PayloadCodec::kNone && payload_bytes == 0) {
+    return taker.Damaged("a message without payload has a codec of it");
+  }
   if (prefix.kind == MessageKind::kPing && head_bytes + payload_bytes > 0) {
     return taker.Damaged("a ping has a head or a payload");
   }

@@ -22,15 +22,15 @@ inline constexpr int64_t kPayloadBytesMax = int64_t{1} << 46;
 // A ping has neither head nor payload; it only shows that the sender is there.
 enum class MessageKind : uint8_t { kMessage = 0, kPing = 1 };
 
-// How the payload is compressed.
-enum class PayloadCodec : uint8_t { kNone = 0 };
+// How the payload is compressed (chunks.h).
+enum class PayloadCodec : uint8_t { kNone = 0, kLz4 = 1, kZstd = 2 };
 
 struct Prefix {
   MessageKind kind = MessageKind::kMessage;
   PayloadCodec codec = PayloadCodec::kNone;
   bool payload_summed = false;  // Its CRC-32C follows the payload.
   int64_t head_bytes = 0;
-  int64_t payload_bytes = 0;
+  int64_t payload_bytes = 0;  // As it was before it was compressed.
   uint32_t head_crc = 0;
 
   friend bool operator==(const Prefix&, const Prefix&) = default;

@@ -69,8 +69,8 @@ TEST(PrefixTest, SaysWhatItDoesNotKnow) {
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("version 2")));
   EXPECT_THAT(ReadPrefix(With(bytes, 5, 2), kPayloadBytesMax),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("kind 2")));
-  EXPECT_THAT(ReadPrefix(With(bytes, 6, 1), kPayloadBytesMax),
-              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("codec 1")));
+  EXPECT_THAT(ReadPrefix(With(bytes, 6, 3), kPayloadBytesMax),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("codec 3")));
   EXPECT_THAT(ReadPrefix(With(bytes, 7, 2), kPayloadBytesMax),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("flags 2")));
 }

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "millrace/api/error.h"
 #include "millrace/api/service.h"
 #include "millrace/base/check.h"
 #include "millrace/base/hash.h"
@@ -56,23 +57,49 @@ LaneEngine::~LaneEngine() {
 
 // --- Planning ---
 
-void LaneEngine::SetJob(const api::WorkerJob& job) { jobs_[job.job] = job; }
+void LaneEngine::SetJob(const api::WorkerJob& job) {
+  jobs_[job.job] = job;
+  for (const auto& [id, run] : runs_) {
+    if (run.lane == nullptr && run.start.lane.job == job.job) {
+      AskForPlan(run.start.lane);
+    }
+  }
+}
+
+// A reader may ask for a lane before the dispatcher has told what its job is, in this
+// start of it.
+bool LaneEngine::Knows(const delivery::JobLane& lane) const {
+  const auto job = jobs_.find(lane.job);
+  return job != jobs_.end() && job->second.incarnation == lane.incarnation;
+}
 
 void LaneEngine::List(const api::WorkerJob& job) {
   to_plan_.TryPush([this, job] {
     const absl::StatusOr<api::JobFacts> facts = plans_->List(job);
-    api::ListedJob listed{.job = job.job};
+    api::ListedJob listed{.job = job.job, .pipeline = job.pipeline};
     if (facts.ok()) {
       listed.facts = *facts;
     } else {
-      listed.failed_code = absl::StatusCodeToString(facts.status().code());
-      listed.failed = std::string(facts.status().message());
+      listed.failed = api::ToError(facts.status());
     }
     post_([this, listed] { events_.on_listed(listed); });
   });
 }
 
+// What was planned for starts and passes long before is not asked for again; runs of it
+// keep it as long as they need it.
+void LaneEngine::ForgetBefore(const delivery::JobLane& lane) {
+  std::erase_if(passes_, [&](const auto& entry) {
+    const auto& [job, incarnation, pass] = entry.first;
+    const bool older = incarnation < lane.incarnation ||
+                       (incarnation == lane.incarnation && pass + 1 < lane.at.pass);
+    return job == lane.job && older && entry.second.plan != nullptr;
+  });
+}
+
 void LaneEngine::AskForPlan(const delivery::JobLane& lane) {
+  if (!Knows(lane)) return;
+  ForgetBefore(lane);
   Pass& pass = passes_[KeyOf(lane)];
   if (std::exchange(pass.asked, true)) return;
   const api::WorkerJob job = jobs_[lane.job];
@@ -162,10 +189,9 @@ void LaneEngine::OnBatch(delivery::RunId id, exec::LaneBatch batch) {
   run.pulled = false;
   delivery::Made made{batch.begin_row, batch.end_row, batch.tail};
   made.bytes = batch.block.content_bytes();
-  made.digest_before = run.digest;
+  if (made.begin > 0) made.digest_before = base::ToHex(batch.digest_before.value());
   made.digest = base::ToHex(batch.digest.value());
   made.token = base::MakeId<delivery::Token>(next_token_++);
-  run.digest = made.digest;
   blocks_[made.token] = {std::move(batch.block), made.end - made.begin};
   events_.on_made(id, made);
 }

@@ -69,7 +69,6 @@ class LaneEngine {
     delivery::StartRun start;
     std::unique_ptr<exec::LaneRun> lane = nullptr;
     bool pulled = false;
-    std::string digest = {};  // Up to what was made.
   };
 
   struct MadeBlock {
@@ -86,6 +85,8 @@ class LaneEngine {
     return {lane.job, lane.incarnation, lane.at.pass};
   }
 
+  bool Knows(const delivery::JobLane& lane) const;
+  void ForgetBefore(const delivery::JobLane& lane);
   void AskForPlan(const delivery::JobLane& lane);
   void OnPlanned(const PassKey& key, const absl::StatusOr<SharedPlan>& plan);
   void Open(delivery::RunId id);

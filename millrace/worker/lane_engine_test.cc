@@ -21,13 +21,18 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/status_matchers.h"
+#include "millrace/base/text.h"
 #include "millrace/core/block.h"
+#include "millrace/delivery/fixed_reader.h"
 #include "millrace/delivery/lane_server.h"
 #include "millrace/exec/engine.h"
 #include "millrace/exec/runs_test.h"
 #include "millrace/lanes/cutting.h"
+#include "millrace/lanes/manifest.h"
+#include "millrace/lanes/rest.h"
 #include "millrace/lanes/state.h"
 #include "millrace/ops/library.h"
+#include "millrace/storage/samples_test.h"
 #include "millrace/worker/kept_objects_test.h"
 #include "millrace/worker/plans.h"
 
@@ -57,6 +62,7 @@ class LaneEngineTest : public testing::Test {
     lanes::State state;
     state.cuts = {{.lane_rows = 1'000'000, .exact_ends = true}};
     api::WorkerJob job = objects_.JobOf(operators);
+    job.incarnation = incarnation_;
     job.state = api::StateToJson(state);
     return job;
   }
@@ -64,8 +70,14 @@ class LaneEngineTest : public testing::Test {
   // Sets the job; its lane may be started from then on.
   void Begin(const std::string& operators) { lanes_->SetJob(OneLane(operators)); }
 
+  // The same as a new start of it, which is planned anew.
+  void BeginAnew(const std::string& operators) {
+    ++incarnation_;
+    Begin(operators);
+  }
+
   void Start(delivery::RunId run, int64_t from = 0, int64_t lane = 0) {
-    lanes_->Start({run, {3, 1, {0, lane}}, from});
+    lanes_->Start({run, {3, incarnation_, {0, lane}}, from});
   }
 
   // Does what is posted, until something has come of it.
@@ -81,8 +93,10 @@ class LaneEngineTest : public testing::Test {
   // What the run makes next.
   delivery::Made PullOne(delivery::RunId run) {
     const size_t before = made_[run].size();
+    failed_.erase(run);
     lanes_->Pull(run);
-    Await([&] { return made_[run].size() > before; });
+    Await([&] { return made_[run].size() > before || failed_.contains(run); });
+    CHECK(!failed_.contains(run)) << failed_[run];
     return made_[run].back();
   }
 
@@ -112,6 +126,7 @@ class LaneEngineTest : public testing::Test {
             [this](const api::ListedJob& listed) { listed_.push_back(listed); }};
   }
 
+  int64_t incarnation_ = 1;
   KeptObjects objects_;
   exec::Engine engine_{{.threads = 1}};
   base::BoundedQueue<Task> inbox_{1024};
@@ -124,6 +139,21 @@ class LaneEngineTest : public testing::Test {
       std::make_unique<Plans>(engine_, ops::DefaultLibrary(), objects_.Access()),
       [this](Task task) { CHECK(inbox_.TryPush(std::move(task))); }, Events());
 };
+
+// Readers may be quicker than the dispatcher's news.
+TEST_F(LaneEngineTest, ALaneWaitsUntilItsJobIsKnownInThisStart) {
+  api::WorkerJob before = OneLane(kBatches);
+  before.incarnation = 0;
+  lanes_->SetJob(before);
+  Start(kRun);
+  lanes_->Pull(kRun);
+  AwaitListing();
+  EXPECT_THAT(made_[kRun], IsEmpty());
+  EXPECT_THAT(failed_, IsEmpty());
+  Begin(kBatches);
+  Await([&] { return made_[kRun].size() == 1; });
+  EXPECT_THAT(RowsOf(made_[kRun].front()), ElementsAre(0, 1, 2, 3));
+}
 
 TEST_F(LaneEngineTest, GivesABlockForEachPullThenTheTailThenTheEnd) {
   Begin(kBatches);
@@ -177,6 +207,67 @@ TEST_F(LaneEngineTest, BeginsAtTheRowItIsAskedFor) {
   EXPECT_EQ(made.begin, 3);
   EXPECT_EQ(made.end, 7);
   EXPECT_THAT(RowsOf(made), ElementsAre(3, 4, 5, 6));
+}
+
+// So whoever goes on reading from another worker can compare from the first batch on.
+TEST_F(LaneEngineTest, TheFirstBatchInMidLaneTellsTheDigestOfWhatWasBefore) {
+  for (const char* operators :
+       {kBatches,
+        "%0 = range(start=0, stop=40)\n%1 = filter(%0, predicate={.value % 3 == 0})\n"
+        "%2 = batch(%1, size=4)\n%3 = map(%2, function={value: .value + 1})\n",
+        "%0 = range(start=0, stop=10)\n%1 = shuffle(%0, window=6)\n"
+        "%2 = batch(%1, size=4)\n"}) {
+    BeginAnew(operators);
+    Start(kRun);
+    const delivery::Made first = PullOne(kRun);
+    const delivery::Made second = PullOne(kRun);
+    Start(kOther, first.end);
+    EXPECT_EQ(PullOne(kOther).digest_before, first.digest) << operators;
+    lanes_->Stop(kOther);
+    Start(kOther, second.end);
+    const delivery::Made tail = PullOne(kOther);
+    EXPECT_EQ(tail.digest_before, second.digest) << operators;
+    lanes_->Stop(kOther);
+    lanes_->Stop(kRun);
+  }
+}
+
+// Another worker runs the lane after its file was changed: the reader notices.
+TEST_F(LaneEngineTest, ALaneThatComesOutDifferentlyElsewhereIsAnError) {
+  const storage::TemporaryFolder folder;
+  const auto write = [&](int taken) {
+    std::string lines;
+    for (int i = 0; i < 40; ++i) lines += i % 2 == taken ? "a\n" : "bb\n";
+    folder.Write("rows.txt", lines);
+  };
+  const std::string pipeline =
+      base::StrCat("%0 = read_text(paths=[\"", folder.path(),
+                   "/rows.txt\"])\n%1 = filter(%0, predicate={byte_length(.text) "
+                   "== 1})\n%2 = batch(%1, size=4)\n");
+  const lanes::Rest rest = lanes::DealAll({lanes::kRowsMax}, 1);
+  delivery::FixedReader reader({.batching = {4, false}, .counted = false}, rest, rest);
+  const auto receive = [&](const delivery::Made& made) {
+    return reader.OnBatch({{},
+                           made.begin,
+                           made.end,
+                           made.tail,
+                           made.bytes,
+                           made.digest_before,
+                           made.digest},
+                          made.token);
+  };
+  write(/*taken=*/0);
+  lanes_->SetJob(objects_.JobOf(pipeline));
+  Start(kRun);
+  EXPECT_THAT(receive(PullOne(kRun)), IsOk());
+  write(/*taken=*/1);
+  api::WorkerJob anew = objects_.JobOf(pipeline);
+  anew.incarnation = ++incarnation_;  // Which is planned anew.
+  lanes_->SetJob(anew);
+  Start(kOther, 4);
+  EXPECT_THAT(receive(PullOne(kOther)),
+              StatusIs(StatusCode::kDataLoss,
+                       HasSubstr("lane 0 came out differently up to row 4")));
 }
 
 TEST_F(LaneEngineTest, WhatIsStoppedGivesNothingMore) {
@@ -268,12 +359,14 @@ TEST_F(LaneEngineTest, TellsWhatWasListedOrWhyNot) {
   lanes_->List(objects_.JobOf(kBatches));
   Await([&] { return listed_.size() == 1; });
   EXPECT_EQ(listed_[0].job, 3);
-  EXPECT_EQ(listed_[0].failed_code, "");
+  EXPECT_EQ(listed_[0].pipeline, objects_.JobOf(kBatches).pipeline);
+  EXPECT_EQ(listed_[0].failed, std::nullopt);
   EXPECT_EQ(listed_[0].facts.batch_rows, 4);
   lanes_->List(objects_.JobOf("%0 = read_text(paths=[\"nowhere.txt\"])\n"));
   Await([&] { return listed_.size() == 2; });
-  EXPECT_EQ(listed_[1].failed_code, "NOT_FOUND");
-  EXPECT_THAT(listed_[1].failed, HasSubstr("nowhere.txt"));
+  ASSERT_TRUE(listed_[1].failed.has_value());
+  EXPECT_EQ(listed_[1].failed->code, "NOT_FOUND");
+  EXPECT_THAT(listed_[1].failed->message, HasSubstr("nowhere.txt"));
 }
 
 }  // namespace

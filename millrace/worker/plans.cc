@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <numeric>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +11,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "millrace/adapters/http/client.h"
+#include "millrace/adapters/http/exchange.h"
+#include "millrace/api/job_pipeline.h"
+#include "millrace/api/json.h"
 #include "millrace/api/listing.h"
 #include "millrace/api/service.h"
 #include "millrace/api/state.h"
@@ -27,6 +33,25 @@
 
 namespace millrace::worker {
 
+Objects ObjectsOf(http::Client& client, const http::Address& dispatcher,
+                  const std::stop_token& ending) {
+  const auto call = [&client, dispatcher, ending](const std::string& path,
+                                                  std::string body) {
+    return client.CallAndWait(
+        {.address = dispatcher, .path = path, .body = std::move(body)}, ending);
+  };
+  return {.get = [call](const std::string& hash) -> absl::StatusOr<std::string> {
+            const http::Response response =
+                TRY(call("/v1/objects/get", api::ToJson(api::GetObject{hash})));
+            return TRY(api::FromJson<api::Object>(response.body)).text;
+          },
+          .put =
+              [call](const std::string& hash, const std::string& text) {
+                return call("/v1/objects", api::ToJson(api::PutObject{hash, text}))
+                    .status();
+              }};
+}
+
 absl::StatusOr<exec::PassOptions> Plans::OptionsOf(const api::WorkerJob& job,
                                                    int64_t pass) {
   lanes::Listing listing;
@@ -42,8 +67,14 @@ absl::StatusOr<exec::PassOptions> Plans::OptionsOf(const api::WorkerJob& job,
 absl::StatusOr<rewrite::Rewritten> Plans::PipelineOf(const std::string& hash) {
   const auto found = pipelines_.find(hash);
   if (found != pipelines_.end()) return found->second;
-  const std::string text = TRY(objects_.get(hash));
-  const ir::Pipeline pipeline = TRY(ir::Parse(text, {}, library_.catalog()));
+  const ir::PipelineText text = TRY(api::UnpackPipeline(hash, objects_.get));
+  const ir::Pipeline pipeline =
+      TRY(ir::Parse(text.text, text.attachments, library_.catalog()));
+  if (functions_ == Functions::kRefused && exec::CallsPython(pipeline)) {
+    return absl::PermissionDeniedError(
+        "the pipeline has Python functions, and this worker was not started with "
+        "--allow-python");
+  }
   rewrite::Rewritten rewritten = TRY(rewrite::Rewrite(pipeline, library_.catalog()));
   return pipelines_.emplace(hash, std::move(rewritten)).first->second;
 }
@@ -62,6 +93,11 @@ absl::StatusOr<api::JobFacts> Plans::List(const api::WorkerJob& job) {
   facts.batch_rows = found.join ? found.join->batch_rows : 1;
   facts.lane_bytes = found.lane_bytes;
   facts.python = found.calls_python;
+  facts.drop_remainder = found.join && found.join->drop_remainder;
+  if (found.lanes && facts.counted) {
+    facts.rows =
+        std::accumulate(found.lane_rows.begin(), found.lane_rows.end(), int64_t{0});
+  }
   return facts;
 }
 

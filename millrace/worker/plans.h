@@ -7,12 +7,15 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "millrace/adapters/http/client.h"
+#include "millrace/adapters/http/exchange.h"
 #include "millrace/api/service.h"
 #include "millrace/exec/engine.h"
 #include "millrace/exec/lane_run.h"
@@ -28,11 +31,22 @@ struct Objects {
   std::function<absl::Status(const std::string& hash, const std::string& text)> put;
 };
 
+// Those that a dispatcher keeps. Requires: the client outlives them.
+Objects ObjectsOf(http::Client& client, const http::Address& dispatcher,
+                  const std::stop_token& ending);
+
+// Whether pipelines may bring Python functions, which can do whatever this process can.
+enum class Functions : uint8_t { kRefused, kAllowed };
+
 class Plans {
  public:
   // Engine and library outlive the plans.
-  Plans(exec::Engine& engine, const ops::Library& library, Objects objects)
-      : engine_(engine), library_(library), objects_(std::move(objects)) {}
+  Plans(exec::Engine& engine, const ops::Library& library, Objects objects,
+        Functions functions = Functions::kRefused)
+      : engine_(engine),
+        library_(library),
+        objects_(std::move(objects)),
+        functions_(functions) {}
 
   // Lists the sources of a job, and keeps what was found.
   absl::StatusOr<api::JobFacts> List(const api::WorkerJob& job);
@@ -48,6 +62,7 @@ class Plans {
   exec::Engine& engine_;
   const ops::Library& library_;
   Objects objects_;
+  Functions functions_;
   std::map<std::string, rewrite::Rewritten> pipelines_;  // By hash.
 };
 

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -23,22 +25,28 @@
 #include "millrace/adapters/http/exchange.h"
 #include "millrace/adapters/http/router.h"
 #include "millrace/adapters/http/server.h"
+#include "millrace/api/error.h"
 #include "millrace/api/json.h"
 #include "millrace/api/service.h"
 #include "millrace/api/stream.h"
 #include "millrace/base/bounded_queue.h"
+#include "millrace/base/clock.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/log.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
+#include "millrace/delivery/assigned_lanes.h"
+#include "millrace/delivery/lane_report.h"
 #include "millrace/delivery/lane_server.h"
 #include "millrace/exec/engine.h"
 #include "millrace/frames/frame.h"
 #include "millrace/ops/library.h"
 #include "millrace/transport/channel.h"
+#include "millrace/worker/facts.h"
 #include "millrace/worker/lane_engine.h"
+#include "millrace/worker/operations.h"
 #include "millrace/worker/plans.h"
 
 namespace millrace::worker {
@@ -46,6 +54,10 @@ namespace {
 
 constexpr size_t kInboxMax = 1 << 18;
 constexpr int64_t kPollMs = 500;  // The dispatcher is heard of at least that often.
+constexpr absl::Duration kSilentMax = absl::Seconds(5);  // Then it is not there.
+constexpr absl::Duration kAskWithin = absl::Seconds(30);
+constexpr absl::Duration kLeaveWithin =
+    absl::Seconds(2);  // Who leaves waits no longer.
 
 using Task = std::function<void()>;
 
@@ -67,10 +79,22 @@ class Worker::Process {
 
   int port() const { return server_->port(); }
 
+  void Ask(TakeStatus take) {
+    Post([this, take = std::move(take)] { take(Status()); });
+  }
+
+  void Drain();
+
+  bool drained() const { return drained_; }
+
+  void Leave();
+
  private:
   void Post(Task task) { inbox_.TryPush(std::move(task)); }
 
   void Run(const std::stop_token& stop);
+
+  WorkerStatus Status() const;
 
   // Readers.
   absl::StatusOr<transport::ChannelEvents> Accept(
@@ -85,13 +109,14 @@ class Worker::Process {
   void Do(const delivery::ServerAction& action);
 
   // The dispatcher.
-  Objects ObjectsOfDispatcher();
   void Poll();
   void Report();
+  static void LogFailure(const delivery::LaneNews& news);
   api::WorkerBeat Beat() const;
-  void Ask(const api::WorkerBeat& beat, std::function<void(bool heard)> done);
+  void Ask(const api::WorkerBeat& beat, absl::Duration within,
+           std::function<void(bool heard)> done);
   void OnNews(const api::WorkerNews& news);
-  void Assign(const api::WorkerNews& news);
+  bool IsDrained() const;
 
   const WorkerOptions options_;
   const int64_t number_ = static_cast<int64_t>(std::random_device{}()) << 20 |
@@ -101,14 +126,21 @@ class Worker::Process {
   delivery::LaneServer lanes_;
   std::unique_ptr<LaneEngine> runs_;
   std::map<delivery::ReaderId, std::shared_ptr<transport::Channel>> readers_;
-  std::map<delivery::JobLane, api::AssignedLane> assigned_;
-  std::map<int64_t, api::WorkerJob> jobs_;
+  delivery::AssignedLanes assigned_;
   std::map<delivery::JobLane, api::LaneReport> unreported_;
+  std::vector<api::LaneReport> failures_;  // Not reported: no later success hides one.
   std::vector<api::ListedJob> unlisted_;
   std::map<int64_t, bool> listing_;
+  std::set<delivery::RunId> running_;
+  WorkerStatus counts_;                               // What has been counted of it.
+  absl::Duration heard_ = -absl::InfiniteDuration();  // The dispatcher, that knew it.
   int64_t version_ = 0;
   bool join_ = true;
   bool reporting_ = false;
+  bool draining_ = false;
+  bool told_draining_ = false;  // Or nobody was there to be told.
+  std::atomic<bool> drained_ = false;
+  std::atomic<bool> left_ = false;
   std::atomic<int64_t> next_reader_ = 0;
   std::stop_source ending_;
   base::BoundedQueue<Task> inbox_;
@@ -121,7 +153,11 @@ absl::Status Worker::Process::Start() {
   const ops::Library& library =
       options_.library == nullptr ? ops::DefaultLibrary() : *options_.library;
   runs_ = std::make_unique<LaneEngine>(
-      engine_, std::make_unique<Plans>(engine_, library, ObjectsOfDispatcher()),
+      engine_,
+      std::make_unique<Plans>(
+          engine_, library,
+          ObjectsOf(*client_, options_.dispatcher, ending_.get_token()),
+          options_.allows_python ? Functions::kAllowed : Functions::kRefused),
       [this](Task task) { Post(std::move(task)); }, Events());
   http::Router router;
   router.Channel(
@@ -129,7 +165,13 @@ absl::Status Worker::Process::Start() {
       [this](const http::Request&, const std::shared_ptr<transport::Channel>& channel) {
         return Accept(channel);
       });
-  server_ = TRY(http::Server::Start(options_.server, std::move(router)));
+  AddOperations([this](TakeStatus take) { Ask(std::move(take)); }, options_.dispatcher,
+                router);
+  http::ServerOptions server = options_.server;
+  if (!options_.advertise.host.empty()) {
+    server.allowed_hosts.push_back(options_.advertise.host);
+  }
+  server_ = TRY(http::Server::Start(server, std::move(router)));
   thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
   Post([this] { Poll(); });
   return absl::OkStatus();
@@ -153,7 +195,18 @@ void Worker::Process::Run(const std::stop_token& stop) {
     (*task)();
     Act();
     Report();
+    drained_ = IsDrained();
   }
+}
+
+WorkerStatus Worker::Process::Status() const {
+  WorkerStatus status = counts_;
+  status.joined = base::RealClock().Monotonic() - heard_ < kSilentMax;
+  status.readers = std::ssize(readers_);
+  status.lanes_assigned = std::ssize(assigned_);
+  status.lanes_running = std::ssize(running_);
+  status.memory_bytes = engine_.memory().used_bytes;
+  return status;
 }
 
 // --- Readers ---
@@ -206,12 +259,12 @@ void Worker::Process::SendBatch(const delivery::SendBatch& batch) {
   absl::StatusOr<frames::Frame> frame = encode();
   api::WorkerMessage message;
   if (frame.ok()) {
+    ++counts_.batches_sent;
+    counts_.bytes_sent += frame->bytes();
     message.batch = batch.head;
     found->second->Send({api::ToJson(message), *std::move(frame)});
   } else {
-    message.failure = api::LaneFailure{
-        batch.head.at, std::string(absl::StatusCodeToString(frame.status().code())),
-        std::string(frame.status().message())};
+    message.failure = api::LaneFailure{batch.head.at, api::ToError(frame.status())};
     Send(batch.reader, message);
   }
 }
@@ -221,13 +274,16 @@ void Worker::Process::SendBatch(const delivery::SendBatch& batch) {
 LaneEvents Worker::Process::Events() {
   return {.on_made = [this](delivery::RunId run,
                             const delivery::Made& made) { lanes_.OnMade(run, made); },
-          .on_ended = [this](delivery::RunId run,
-                             int64_t rows) { lanes_.OnEnded(run, rows); },
+          .on_ended =
+              [this](delivery::RunId run, int64_t rows) {
+                running_.erase(run);
+                lanes_.OnEnded(run, rows);
+              },
           .on_failed =
-              [this](delivery::RunId run, const absl::Status& status) {
-                base::Log(base::LogLevel::kWarning, "a lane failed",
-                          {{"why", status.message()}});
-                lanes_.OnFailed(run, status);
+              [this](delivery::RunId run, const absl::Status& why) {
+                running_.erase(run);
+                ++counts_.lanes_failed;
+                lanes_.OnFailed(run, why);
               },
           .on_listed =
               [this](const api::ListedJob& listed) {
@@ -246,8 +302,11 @@ void Worker::Process::Act() {
 
 void Worker::Process::Do(const delivery::ServerAction& action) {
   if (const auto* start = std::get_if<delivery::StartRun>(&action)) {
+    running_.insert(start->run);
+    ++counts_.lanes_begun;
     runs_->Start(*start);
   } else if (const auto* stop = std::get_if<delivery::StopRun>(&action)) {
+    running_.erase(stop->run);
     runs_->Stop(stop->run);
   } else if (const auto* pull = std::get_if<delivery::Pull>(&action)) {
     runs_->Pull(pull->run);
@@ -275,46 +334,22 @@ void Worker::Process::Do(const delivery::ServerAction& action) {
 
 // --- The dispatcher ---
 
-Objects Worker::Process::ObjectsOfDispatcher() {
-  const auto call = [this](const std::string& path, std::string body) {
-    return client_->CallAndWait(
-        {.address = options_.dispatcher, .path = path, .body = std::move(body)},
-        ending_.get_token());
-  };
-  return {.get = [call](const std::string& hash) -> absl::StatusOr<std::string> {
-            const http::Response response =
-                TRY(call("/v1/objects/get", api::ToJson(api::GetObject{hash})));
-            return TRY(api::FromJson<api::Object>(response.body)).text;
-          },
-          .put =
-              [call](const std::string& hash, const std::string& text) {
-                return call("/v1/objects", api::ToJson(api::PutObject{hash, text}))
-                    .status();
-              }};
-}
-
 api::WorkerBeat Worker::Process::Beat() const {
-  api::WorkerBeat beat{.worker = number_, .version = version_};
+  api::WorkerBeat beat{.worker = number_, .version = version_, .draining = draining_};
   if (!join_) return beat;
-  const std::string host = options_.host.empty() ? options_.server.host : options_.host;
-  api::WorkerFacts facts{.worker = number_};
-  facts.address = http::ToString(http::Address{host, server_->port()});
-  facts.host = host;
-  facts.tags = options_.tags;
-  facts.lanes_max = options_.lanes_max;
-  beat.facts = facts;
+  beat.facts = FactsOf(options_, number_, server_->port());
   for (const delivery::LaneNews& news : lanes_.AllNews()) {
-    beat.lanes.push_back({news.lane.job, news.lane.incarnation, news.lane.at, news.rows,
-                          news.ended, news.released, "", ""});
+    beat.lanes.push_back(delivery::ReportOf(news));
   }
   return beat;
 }
 
-void Worker::Process::Ask(const api::WorkerBeat& beat,
+void Worker::Process::Ask(const api::WorkerBeat& beat, absl::Duration within,
                           std::function<void(bool heard)> done) {
   client_->Start({.address = options_.dispatcher,
                   .path = "/v1/workers/beat",
-                  .body = api::ToJson(beat)},
+                  .body = api::ToJson(beat),
+                  .within = within},
                  [this, done](const absl::StatusOr<http::Response>& response) {
                    const absl::StatusOr<api::WorkerNews> news =
                        response.ok() ? api::FromJson<api::WorkerNews>(response->body)
@@ -328,10 +363,11 @@ void Worker::Process::Ask(const api::WorkerBeat& beat,
 
 // Asks for news, again and again: the heartbeat.
 void Worker::Process::Poll() {
+  if (left_) return;
   api::WorkerBeat beat = Beat();
   beat.wait_ms = kPollMs;
   const bool joined = std::exchange(join_, false);
-  Ask(beat, [this, joined](bool heard) {
+  Ask(beat, kAskWithin, [this, joined](bool heard) {
     if (!heard) join_ = join_ || joined;
     Post([this] { Poll(); });
   });
@@ -340,25 +376,40 @@ void Worker::Process::Poll() {
 // Tells at once what has happened; again, until it is heard.
 void Worker::Process::Report() {
   for (const delivery::LaneNews& news : lanes_.TakeNews()) {
-    api::LaneReport& report = unreported_[news.lane];
-    report = {news.lane.job, news.lane.incarnation, news.lane.at, news.rows,
-              news.ended,    news.released,         "",           ""};
-    if (news.failed.ok()) continue;
-    report.failed_code = std::string(absl::StatusCodeToString(news.failed.code()));
-    report.failed = std::string(news.failed.message());
+    if (news.failed.ok()) {
+      unreported_[news.lane] = delivery::ReportOf(news);
+    } else {
+      failures_.push_back(delivery::ReportOf(news));
+      LogFailure(news);
+    }
   }
-  if (reporting_ || (unreported_.empty() && unlisted_.empty())) return;
+  const bool nothing = unreported_.empty() && failures_.empty() && unlisted_.empty();
+  if (reporting_ || nothing) return;
   reporting_ = true;
   api::WorkerBeat beat = Beat();
+  const auto failures = std::exchange(failures_, {});
   const auto reports = std::exchange(unreported_, {});
+  beat.lanes.insert(beat.lanes.end(), failures.begin(), failures.end());
   for (const auto& [lane, report] : reports) beat.lanes.push_back(report);
   beat.listed = std::exchange(unlisted_, {});
-  Ask(beat, [this, reports, listed = beat.listed](bool heard) {
+  Ask(beat, kAskWithin, [this, failures, reports, listed = beat.listed](bool heard) {
     reporting_ = false;
     if (heard) return;
+    failures_.insert(failures_.begin(), failures.begin(), failures.end());
     for (const auto& [lane, report] : reports) unreported_.try_emplace(lane, report);
     unlisted_.insert(unlisted_.end(), listed.begin(), listed.end());
   });
+}
+
+// Once, however many lanes fail in the same way and however often they are tried.
+void Worker::Process::LogFailure(const delivery::LaneNews& news) {
+  base::LogOnce(base::StrCat("lane of job ", news.lane.job, ", start ",
+                             news.lane.incarnation, ": ", news.failed.message()),
+                base::LogLevel::kWarning, "a lane failed",
+                {{"job", news.lane.job},
+                 {"pass", news.lane.at.pass},
+                 {"lane", news.lane.at.lane},
+                 {"why", news.failed}});
 }
 
 void Worker::Process::OnNews(const api::WorkerNews& news) {
@@ -367,29 +418,46 @@ void Worker::Process::OnNews(const api::WorkerNews& news) {
     version_ = 0;
     return;
   }
+  heard_ = base::RealClock().Monotonic();
   if (news.version < version_) return;  // It overtook another.
   version_ = news.version;
   for (const api::WorkerJob& job : news.jobs) {
-    runs_->SetJob(job);
-    if (job.manifest.empty() && !std::exchange(listing_[job.job], true)) {
+    if (!job.manifest.empty()) {
+      runs_->SetJob(job);
+    } else if (!std::exchange(listing_[job.job], true)) {
       runs_->List(job);
     }
   }
-  Assign(news);
+  assigned_.Take(news.assigned, lanes_);
 }
 
-void Worker::Process::Assign(const api::WorkerNews& news) {
-  std::map<delivery::JobLane, api::AssignedLane> assigned;
-  for (const api::AssignedLane& lane : news.assigned) {
-    assigned[{lane.job, lane.incarnation, lane.at}] = lane;
-  }
-  for (const auto& [key, lane] : assigned_) {
-    if (!assigned.contains(key)) lanes_.Unassign(key);
-  }
-  for (const auto& [key, lane] : assigned) {
-    lanes_.Assign(key, {lane.from, lane.members, lane.now});
-  }
-  assigned_ = std::move(assigned);
+// --- Leaving ---
+
+void Worker::Process::Drain() {
+  Post([this] {
+    if (std::exchange(draining_, true)) return;
+    base::Log(base::LogLevel::kInfo, "worker leaves", {{"lanes", assigned_.size()}});
+    Ask(Beat(), kLeaveWithin, [this](bool /*heard*/) { told_draining_ = true; });
+  });
+}
+
+// What the dispatcher has dealt until it was told is taken back by and by; readers then
+// forget what they wanted here.
+bool Worker::Process::IsDrained() const {
+  return told_draining_ && assigned_.size() == 0 && listing_.empty() &&
+         unlisted_.empty() && lanes_.idle();
+}
+
+void Worker::Process::Leave() {
+  if (left_.exchange(true)) return;
+  api::WorkerBeat last{.worker = number_};
+  last.draining = last.left = true;
+  client_
+      ->CallAndWait({.address = options_.dispatcher,
+                     .path = "/v1/workers/beat",
+                     .body = api::ToJson(last),
+                     .within = kLeaveWithin})
+      .IgnoreError();
 }
 
 // --- The face ---
@@ -405,5 +473,13 @@ absl::StatusOr<std::unique_ptr<Worker>> Worker::Start(const WorkerOptions& optio
 }
 
 int Worker::port() const { return process_->port(); }
+
+void Worker::Ask(TakeStatus take) { process_->Ask(std::move(take)); }
+
+void Worker::Drain() { process_->Drain(); }
+
+bool Worker::drained() const { return process_->drained(); }
+
+void Worker::Leave() { process_->Leave(); }
 
 }  // namespace millrace::worker

@@ -17,6 +17,9 @@
 #include <vector>
 
 #include "objects.h"
+#include "runners.h"
+#include "service.h"
+#include "waiting.h"
 
 #include "millrace/adapters/python/distribute.h"
 #include "millrace/adapters/python/eager.h"
@@ -41,14 +44,6 @@ void Raise(const python::Error& error) {
   PyErr_SetObject(raised.type().ptr(), raised.ptr());
 }
 
-nb::list FromFields(const std::vector<python::FieldType>& fields) {
-  nb::list list;
-  for (const python::FieldType& field : fields) {
-    list.append(nb::make_tuple(field.name, field.dtype, FromAxes(field.shape)));
-  }
-  return list;
-}
-
 // Asked now and then while Next waits. Tells of a signal that came, Ctrl-C above all,
 // and lets the package say what is waited for: `waiting` is called with the iterator.
 class Waiting {
@@ -58,7 +53,7 @@ class Waiting {
 
   bool operator()() const {
     const nb::gil_scoped_acquire lock;
-    if (PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0) return true;
+    if (WasInterrupted()) return true;
     if (waiting_.is_none()) return false;
     try {
       waiting_(nb::find(iterator_));
@@ -73,14 +68,6 @@ class Waiting {
   python::Iterator& iterator_;
   nb::object waiting_;
 };
-
-// Keeps an object for those who have not the interpreter's lock.
-std::shared_ptr<const nb::object> Kept(nb::object object) {
-  return {new nb::object(std::move(object)), [](const nb::object* kept) {
-            const nb::gil_scoped_acquire lock;
-            delete kept;
-          }};
-}
 
 // Has a Python object answer in this thread. What is no answer stays raised, for Next.
 class AnswersHere {
@@ -120,14 +107,8 @@ class AnswersHere {
 
 // Gives (rows, columns, bytes copied), or None at the end.
 nb::object Next(python::Iterator& iterator) {
-  std::optional<python::Rows> rows;
-  try {
-    const nb::gil_scoped_release without_lock;
-    rows = iterator.Next();
-  } catch (const python::Error&) {
-    if (PyErr_Occurred() != nullptr) throw nb::python_error();
-    throw;
-  }
+  const std::optional<python::Rows> rows =
+      WithoutPython([&] { return iterator.Next(); });
   if (!rows) return nb::none();
   nb::list columns;
   for (const python::FieldColumn& column : rows->columns) {
@@ -187,20 +168,16 @@ int64_t Save(const python::Engine& engine, const python::Pipeline& pipeline,
     } catch (nb::python_error& error) {
       error.restore();
     }
-    return PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0;
+    return WasInterrupted();
   };
-  try {
-    const nb::gil_scoped_release without_lock;
+  return WithoutPython([&] {
     return engine.Save(pipeline, {.folder = folder,
                                   .format = format,
                                   .file_bytes = file_bytes,
                                   .replace = replace,
                                   .seed = seed,
                                   .interrupt = interrupt});
-  } catch (const python::Error&) {
-    if (PyErr_Occurred() != nullptr) throw nb::python_error();
-    throw;
-  }
+  });
 }
 
 nb::object Evaluate(const std::string& kernel, const nb::list& operands,
@@ -360,70 +337,6 @@ void AddEngines(nb::module_& module) {
   module.def("available_memory_bytes", &python::AvailableMemoryBytes);
 }
 
-// Gives (names, columns, identities) of a frame. The columns are over its memory.
-nb::object ReadFrame(const nb::object& memory, int64_t offset, int64_t bytes) {
-  const auto view = nb::cast<nb::ndarray<nb::ro, uint8_t, nb::c_contig>>(memory);
-  const python::ReceivedRows received =
-      python::ReadFrame(view.data() + offset, bytes, Kept(memory));
-  nb::list columns;
-  for (const python::FieldColumn& column : received.rows.columns) {
-    columns.append(FromColumn(column));
-  }
-  return nb::make_tuple(received.rows.count, received.names, columns, received.ids);
-}
-
-python::ResultColumn ToResults(const std::string& name, nb::handle values) {
-  python::ResultColumn column = {.name = name};
-  if (!nb::isinstance<nb::list>(values)) {
-    column.values.push_back(ToPlain(values));
-    column.stacked = true;
-    return column;
-  }
-  for (const nb::handle value : nb::borrow<nb::list>(values)) {
-    column.values.push_back(ToPlain(value));
-  }
-  return column;
-}
-
-void AddRunners(nb::module_& module) {
-  module.def("configure_runners", &python::ConfigureRunners);
-  module.def("after_fork", &python::AfterFork);
-  module.def("clear_runners", &python::ClearRunners, WithoutLock());
-  module.def("runner_pids", &python::RunnerPids);
-  module.def("sample_function",
-             [](const python::Engine& engine, const python::Pipeline& input,
-                const python::Attachment& function, double timeout) {
-               python::Sample sample;
-               {
-                 const nb::gil_scoped_release without_lock;
-                 sample = python::SampleFunction(engine, input, function, timeout);
-               }
-               return nb::make_tuple(sample.fields, sample.draws, sample.structure);
-             });
-  module.def("sample_generator", [](const python::Attachment& function) {
-    const nb::gil_scoped_release without_lock;
-    return python::SampleGenerator(function).fields;
-  });
-  module.def("parse_fields", [](const std::string& text) {
-    return FromFields(python::ParseFields(text));
-  });
-  module.def("read_frame", &ReadFrame);
-  nb::class_<python::ResultFrame>(module, "ResultFrame")
-      .def("__init__",
-           [](python::ResultFrame* self, int64_t rows, const nb::dict& columns) {
-             std::vector<python::ResultColumn> results;
-             for (const auto& [name, values] : columns) {
-               results.push_back(ToResults(nb::cast<std::string>(name), values));
-             }
-             new (self) python::ResultFrame(rows, results);
-           })
-      .def_prop_ro("bytes", &python::ResultFrame::bytes)
-      .def_prop_ro("fields", &python::ResultFrame::Fields)
-      .def("copy_to", [](const python::ResultFrame& self, const nb::object& memory) {
-        self.CopyTo(nb::cast<nb::ndarray<uint8_t, nb::c_contig>>(memory).data());
-      });
-}
-
 // Lives as long as the objects in it: until the process ends.
 python::SharedArenas& Arenas() {
   static auto& arenas = *new python::SharedArenas();
@@ -468,6 +381,7 @@ NB_MODULE(_core, module) {
   AddEngines(module);
   AddRunners(module);
   AddArenas(module);
+  AddService(module);
   module.def(
       "distribute",
       [](const python::Pipeline& pipeline, int64_t consumers, int64_t consumer,
@@ -485,6 +399,10 @@ NB_MODULE(_core, module) {
       nb::arg("batch") = 0, nb::arg("skipped") = 0, nb::arg("drop") = false,
       nb::arg("rows").none() = nb::none());
   module.def("run_command", &RunCommand);
+  module.def("prepare_worker", [](const cli::PythonPackages& packages) {
+    python::AddPythonOperators();
+    cli::SetPython(packages);
+  });
 }
 
 }  // namespace millrace::binding

@@ -251,6 +251,14 @@ nb::object FromAxes(const python::Axes& axes) {
   return sizes;
 }
 
+nb::list FromFields(const std::vector<python::FieldType>& fields) {
+  nb::list list;
+  for (const python::FieldType& field : fields) {
+    list.append(nb::make_tuple(field.name, field.dtype, FromAxes(field.shape)));
+  }
+  return list;
+}
+
 nb::object FromValue(const python::FieldValue& value) {
   if (const auto* array = std::get_if<python::Array>(&value)) return FromArray(*array);
   if (const auto* texts = std::get_if<python::Texts>(&value)) return FromTexts(*texts);

@@ -4,6 +4,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <vector>
+
 #include "millrace/adapters/python/engine.h"
 #include "millrace/adapters/python/plain.h"
 
@@ -21,6 +23,9 @@ python::Plain ToPlain(nanobind::handle object);
 
 // A type as (name, shape or None).
 nanobind::object FromAxes(const python::Axes& axes);
+
+// Fields as a list of (name, type, shape or None).
+nanobind::list FromFields(const std::vector<python::FieldType>& fields);
 
 // An array, a text, a list of texts, or a pair of values and axes.
 nanobind::object FromValue(const python::FieldValue& value);

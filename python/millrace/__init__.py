@@ -24,6 +24,7 @@ from millrace._sources import (
     read_text,
     read_tfrecord,
 )
+from millrace._states import join_states
 from millrace.dataset import Dataset, FieldSpec
 from millrace.engine import Budget, budget, configure
 from millrace.errors import (
@@ -41,9 +42,11 @@ from millrace.memory import from_arrays, from_rows
 from millrace.provenance import Origin
 from millrace.rng import RowRng as Rng
 from millrace.rows import Ragged
+from millrace.service import Access
 from millrace.worker import WorkerInfo, get_worker_info
 
 __all__ = [
+    "Access",
     "Budget",
     "DataError",
     "Dataset",
@@ -68,6 +71,7 @@ __all__ = [
     "get_worker_info",
     "image",
     "io",
+    "join_states",
     "json",
     "load",
     "loader",

@@ -124,6 +124,7 @@ class Building(Operators):
             >>> [int(row["x"]) for row in ds]
             [1, 2, 3]
         """
+        _check_for_python("map", python, output=output, init=init)
         if not python:
             try:
                 return super().map(function, seed=seed)
@@ -161,6 +162,7 @@ class Building(Operators):
             >>> [int(row["value"]) for row in ds]
             [4, 5]
         """
+        _check_for_python("filter", python, init=init)
         if not python:
             try:
                 return super().filter(predicate, seed=seed)
@@ -252,6 +254,16 @@ class Building(Operators):
         chosen = self.select(names) if names else self
         fields = tuple(name for name, _, _ in chosen._pipeline.fields)
         return self._like(chosen._pipeline, Structure(tuple, fields))
+
+
+def _check_for_python(operator: str, python: bool | None, **given: object) -> None:
+    """Refuse what only functions in Python have, where the function may not be one."""
+    for name, value in given.items():
+        if python is False and value is not None:
+            raise PipelineError(
+                f"{operator}: {name}= is for functions that run in Python, and "
+                "python=False says that this one does not: leave one of them out"
+            )
 
 
 def _fall_back(

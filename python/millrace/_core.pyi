@@ -19,6 +19,12 @@ Shape: TypeAlias = list[int] | None
 def run_command(words: list[str]) -> int:
     """Does what the `millrace` command does; gives its exit code."""
 
+def prepare_worker(packages: list[tuple[str, str]]) -> None:
+    """Has the worker that run_command starts run Python functions, if it is allowed to.
+
+    packages are told to the dispatcher: name and version; Python is "python".
+    """
+
 def catalog() -> str:
     """All operators and kernels, as JSON: millrace._catalog has its form."""
 
@@ -206,6 +212,52 @@ class ResultFrame:
     @property
     def fields(self) -> str: ...
     def copy_to(self, memory: np.ndarray[Any, Any]) -> None: ...
+
+def join_states(parts: list[str]) -> str:
+    """Join the parts of a state in order "any", each as JSON."""
+
+class ServiceJob:
+    """A reader of a job on a service; its batches are made by workers elsewhere."""
+
+    @staticmethod
+    def open(
+        pipeline: Pipeline,
+        *,
+        address: dict[str, Any],
+        choice: dict[str, Any],
+        state: str | None,
+        waiting: Callable[[], None],
+    ) -> ServiceJob:
+        """Opens the job: waits for the others of its run, and for a worker.
+
+        address and choice are those of adapters/python/service.h, by the same names.
+        waiting is called now and then while something is waited for, here and in next.
+        """
+    def next(self, turn: int) -> tuple[int, list[Any], int] | None:
+        """As Iterator.next; CancelledError where another pass was begun since."""
+    def start_pass(self, number: int) -> int:
+        """Begins a pass, or goes on with one of which nothing was taken yet.
+
+        Gives the turn that next takes.
+        """
+    def leave_pass(self, turn: int) -> None:
+        """Sends away whoever waits in next with this turn."""
+    def close(self) -> None:
+        """Leaves the job: others may have it."""
+    def state(self) -> str: ...
+    def mark(self) -> Mark: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def current_pass(self) -> int: ...
+    @property
+    def differences(self) -> list[str]:
+        """In which packages workers differ from this process, in words."""
+    @property
+    def rows(self) -> int:
+        """Rows that next has given, those in batches each counted; so bytes."""
+    @property
+    def bytes(self) -> int: ...
 
 class Engine:
     """Threads and memory, shared by all iterators over them.

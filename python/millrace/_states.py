@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from millrace import _core
@@ -54,6 +54,21 @@ def checked_state(state: Any) -> dict[str, Any]:
     return dict(state)
 
 
+def interleaves(state: Mapping[str, Any]) -> bool:
+    """Tell whether a state is of a service, whose order has several lanes open."""
+    inner = state.get("state")
+    return inner is not None and inner.get("tracks", 1) > 1
+
+
+def check_order(state: Mapping[str, Any]) -> None:
+    """Refuse to skip rows that come in another order here than they did there."""
+    if state["skip"] > 0 and interleaves(state):
+        raise PipelineError(
+            "the state was taken on a service, within a block of rows, which come in "
+            "another order here: go on from it there, or take it between batches"
+        )
+
+
 def rows_of_batch(pipeline: _core.Pipeline) -> int | None:
     """Tell how many rows a batch has; 1 without batches, None where sizes differ."""
     try:
@@ -76,9 +91,9 @@ def by_rows(state: dict[str, Any], pipeline: _core.Pipeline) -> dict[str, Any]:
         return {**kept, "kind": "rows", "rows": 0, "cut": None}
     if state.get("rows") is None:
         raise PipelineError(
-            'a state of order="any", or of batches of several sizes, is no number of '
-            "rows: go on from it with a loader of the same dataset and batches, as the "
-            "one that gave it"
+            'a state of a service, of order="any", or of batches of several sizes, is '
+            "no number of rows: go on from it with a loader of the same dataset and "
+            "batches, as the one that gave it, or with mr.loader(ds)"
         )
     cut = cut_of(state["state"])
     if cut["row_fingerprint"] != pipeline.row_fingerprint:
@@ -96,6 +111,51 @@ def checked_cut(cut: dict[str, Any] | None, text: str) -> dict[str, Any]:
             "the state is of other data: files were added, removed or changed since"
         )
     return cut
+
+
+def start_of(state: Mapping[str, Any], epoch: int) -> dict[str, Any]:
+    """Give the engine's state of the start of an epoch, by one of another epoch."""
+    kept = ("version", "seed", "row_fingerprint", "manifest_hash", "cuts", "lanes")
+    start = {name: state[name] for name in kept}
+    return {**start, "pass": epoch, "epoch": epoch, "order": "any", "tracks": 1}
+
+
+def join_states(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Join the states of all ranks in order "any" to one of all.
+
+    There `state_dict()` gives what this rank took. As many ranks go on each from its
+    own; another number of ranks, from the joined state.
+
+    Args:
+        parts: The states that all ranks took at the same step, in any order.
+
+    Example:
+        >>> import millrace as mr
+        >>> ds = mr.range(10).batch(2)
+        >>> state = ds.loader(seed=0).state_dict()
+        >>> mr.join_states([state]) == state
+        True
+    """
+    states = [checked_state(part) for part in parts]
+    if not states:
+        raise PipelineError("there is no state to join")
+    first = states[0]
+    if len(states) == 1:
+        return first
+    if any(kind_of(state) != "lanes" or state["state"] is None for state in states):
+        raise PipelineError(
+            'these are not parts of one state: only order="any" has such; else the '
+            "state of any rank is that of all"
+        )
+    for name in ("seed", "epoch", "taken"):
+        if any(state[name] != first[name] for state in states):
+            raise PipelineError(
+                f"the states are not of one step: they differ in {name!r}"
+            )
+    if any(state["skip"] > 0 for state in states):
+        raise PipelineError("a state was taken within a block of rows: it has no parts")
+    joined = _core.join_states([json.dumps(state["state"]) for state in states])
+    return {**first, "rows": None, "state": json.loads(joined)}
 
 
 @dataclasses.dataclass(frozen=True)

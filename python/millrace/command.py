@@ -7,6 +7,7 @@ where Python is at hand: `millrace explain train.py`, `run`, `profile`.
 from __future__ import annotations
 
 import argparse
+import os
 import runpy
 import signal
 import sys
@@ -14,9 +15,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from millrace import _core
+from millrace import _core, packages
 from millrace.dataset import Dataset
 from millrace.errors import Error, PipelineError
+from millrace.functions import configure_runners
 from millrace.loader import Loader
 
 _EXAMPLE = """\
@@ -45,7 +47,23 @@ def main() -> None:
         from millrace import demo
 
         sys.exit(demo.main(words[1:]))
+    if words[:1] in (["dispatcher"], ["worker"], ["local"], ["top"]):
+        _hold_signals()
+    if words[:1] == ["worker"]:
+        configure_runners()
+        _core.prepare_worker(packages.installed())
     sys.exit(_core.run_command(["millrace", *words]))
+
+
+def _hold_signals() -> None:
+    """Have the signals that end a server wait until it asks for them, in all threads.
+
+    Libraries have started threads by now, which would be ended by them; those of a
+    program that begins anew hold them from the start.
+    """
+    ending = {signal.SIGTERM, signal.SIGINT}
+    if not ending <= signal.pthread_sigmask(signal.SIG_BLOCK, ending):
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
 def _names_python(words: list[str]) -> bool:

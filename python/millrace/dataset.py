@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +14,6 @@ from millrace import _core, shown
 from millrace._building import Building
 from millrace._plain import plain_argument
 from millrace._structure import Structure
-from millrace.errors import PipelineError
 from millrace.functions import travelling
 from millrace.replay import Replays
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from millrace.frameworks.delivery import FrameworkLoader
     from millrace.frameworks.torch_iterable import TorchIterable
     from millrace.loader import Loader
+    from millrace.service import Access, ServiceLoader
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,25 +220,37 @@ class Dataset(Replays, Building):
 
     def distribute(
         self,
-        service: None = None,
+        service: str | None = None,
         *,
+        job: str | None = None,
         consumer: int | None = None,
         consumers: int | None = None,
         remainder: str | None = None,
         members: int = 1,
+        member: int | None = None,
         global_batch: bool = False,
+        order: Literal["fixed", "any"] | None = None,
+        visit: Literal["exactly_once", "at_most_once", "at_least_once"] | None = None,
+        open_lanes: int | None = None,
+        target: Literal["any", "local", "remote"] | None = None,
+        tags: Sequence[str] | None = None,
         seed: int | None = None,
         run: str | None = None,
         resume: bool = False,
+        takeover: bool | None = None,
+        open_seconds: float | None = None,
+        access: Access | None = None,
         isolate: bool = False,
-    ) -> DistributedLoader:
+    ) -> DistributedLoader | ServiceLoader:
         """Give this rank's batches of the same stream that all ranks read.
 
-        Round after round, each consumer gets one batch, in the logical order of all
-        rows: no row is read twice, and a state goes on with another number of ranks.
+        Round after round, each consumer gets one batch: no row is read twice, and a
+        state goes on with another number of ranks. Without a service every rank runs
+        the pipeline, in the logical order; with one, its workers do.
 
         Args:
-            service: None: in this process.
+            service: "millrace://host:port" of the dispatcher; None: in this process.
+            job: Its name on the service, the same on all ranks; one alone needs none.
             consumer: Which rank this is; by default as torch.distributed, the launcher
                 (RANK, SLURM_PROCID) or JAX says. So too consumers, how many there are.
             consumers: How many ranks there are.
@@ -247,12 +259,22 @@ class Dataset(Replays, Building):
                 adds a column `valid`, "keep" gives all rows.
             members: Ranks of one tensor- or pipeline-parallel group; all of these get
                 the same batches.
+            member: Which of them this is, where consumer and consumers are given.
             global_batch: `.batch(n)` is the batch of all consumers together.
+            order: On a service: "fixed", the same stream whatever its workers; or
+                "any", what is ready first, so that no slow worker is waited for.
+            visit: On a service, in order "any", what a lost worker means for its rows.
+            open_lanes: On a service: how many parts of the data are open at a time in
+                fixed order; 1 is the logical order. By default 16 or more.
+            target: On a service: which workers may serve this, by their host.
+            tags: On a service: words that its workers must have.
             seed: Of all that is random; by default from the id of the run.
             run: The id of the run, the same for all ranks; by default the launcher's
                 (TORCHELASTIC_RUN_ID, SLURM_JOB_ID, MILLRACE_RUN).
-            resume: Only a service remembers where a run was; here a state does, which
-                `load_state_dict` takes.
+            resume: On a service, without a state: go on where it was last heard to be.
+            takeover: On a service: take the job from a run that still reads it.
+            open_seconds: On a service: how long to wait for others, and for a worker.
+            access: On a service: token and certificates; else the environment's.
             isolate: Run the engine in a child process; see `millrace.loader`.
 
         Example:
@@ -262,27 +284,10 @@ class Dataset(Replays, Building):
             >>> [batch["value"].tolist() for batch in rank]
             [[2, 3], [6, 7]]
         """
-        from millrace.distributed import distribute
+        given = {name: value for name, value in locals().items() if name != "self"}
+        from millrace.distributed import choose
 
-        if service is not None:
-            raise PipelineError("only distribute(None) is known: in this process")
-        if resume:
-            raise PipelineError(
-                "distribute(None, resume=True): without a service nobody remembers "
-                "where the run was; save the loader's state_dict(), and give it to "
-                "load_state_dict() in the next run"
-            )
-        return distribute(
-            self,
-            consumer=consumer,
-            consumers=consumers,
-            remainder=remainder,
-            members=members,
-            global_batch=global_batch,
-            seed=seed,
-            run=run,
-            isolate=isolate,
-        )
+        return choose(self, **given)
 
     def __repr__(self) -> str:
         """Show the pipeline as the text form has it, its fields, and the budgets."""

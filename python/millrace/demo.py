@@ -1,18 +1,22 @@
-"""`millrace demo`: makes images, reads them, trains a little, and says how fast it was.
+"""`millrace demo`: makes images, has a service read them, trains, and is timed.
 
-All of it is what users would write. The same rows are also made by a plain loop in
-Python, so that there is something to compare with.
+All of it is what users would write: a dispatcher and two workers on this machine, and a
+training loop that reads what they make. The same rows are also made in this process,
+and by a plain loop in Python, so that there is something to compare with.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import itertools
+import os
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +30,14 @@ HEIGHT, WIDTH = 375, 500  # As a photograph of ImageNet has them.
 SIZE = 224
 BATCH = 32
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+WORKERS = 2
+WINDOW = 64  # Small beside so few images, so that there is work for several workers.
 PATCHES = 8  # The softmax model sees the mean colours of so many patches a side.
+
+# Where processes that this one starts find the package.
+_PACKAGE = os.pathsep.join(
+    filter(None, [str(Path(mr.__file__).parents[1]), os.environ.get("PYTHONPATH")])
+)
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -59,7 +70,7 @@ def augment(row: Any, rng: mr.Rng) -> dict[str, Any]:
 
 def make_pipeline(folder: Path) -> mr.Dataset:
     """Read the folder's images in random order, augmented, in batches."""
-    return mr.read_images(folder).shuffle(1000).map(augment).batch(BATCH)
+    return mr.read_images(folder).shuffle(WINDOW).map(augment).batch(BATCH)
 
 
 # --- The same rows, by a loop in Python ---
@@ -105,13 +116,13 @@ def with_pillow(folder: Path) -> Iterator[Any]:
         yield np.ascontiguousarray(scaled.transpose(2, 0, 1))
 
 
-def batched(rows: Iterator[Any]) -> Iterator[Any]:
+def batched(rows: Iterator[Any]) -> Generator[Any, None, None]:
     """Make batches of rows."""
     while True:
         yield np.stack(list(itertools.islice(rows, BATCH)))
 
 
-def from_engine(pipeline: mr.Dataset) -> Iterator[Any]:
+def from_engine(pipeline: mr.Dataset) -> Generator[Any, None, None]:
     """Give the pipeline's batches; it begins to work with the first."""
     for batch in pipeline.repeat():
         yield batch["image"]
@@ -125,6 +136,47 @@ def rows_per_second(batches: Iterator[Any], seconds: float) -> float:
     while (passed := time.perf_counter() - begin) < seconds:
         taken += len(next(batches))
     return taken / passed
+
+
+# --- The service ---
+
+
+@contextlib.contextmanager
+def local_service(workers: int) -> Iterator[str]:
+    """Start a dispatcher and workers on this machine; give where they are.
+
+    They end with the block, and with this process, however it ends.
+    """
+    words = ("local", "--listen", "127.0.0.1:0", "--workers", str(workers))
+    with subprocess.Popen(
+        [sys.executable, "-m", "millrace.command", *words, "--log-level", "warning"],
+        env={**os.environ, "PYTHONPATH": _PACKAGE},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        try:
+            line = process.stdout.readline()
+            if " listens on " not in line:
+                raise mr.Error(f"no service was started: {process.stderr.read()}")
+            yield f"millrace://{line.split()[-1]}"
+        finally:
+            process.terminate()
+            process.communicate()
+
+
+def from_service(pipeline: mr.Dataset, service: str) -> Generator[Any, None, None]:
+    """Give the pipeline's batches, made by the service's workers."""
+    with pipeline.distribute(service, job="speed", seed=7) as loader:
+        for batch in pass_after_pass(loader):
+            yield batch["image"]
+
+
+def pass_after_pass(loader: Iterable[Any]) -> Iterator[Any]:
+    """Give the batches of a loader, again and again."""
+    while True:
+        yield from loader
 
 
 # --- Training ---
@@ -173,34 +225,69 @@ def is_here(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
-def show_training(pipeline: mr.Dataset, steps: int) -> bool:
-    """Train a few steps; tell whether the loss fell."""
+def progress(step: int, steps: int, loss: float, begin: float) -> None:
+    """Show how far training is: one line that changes, where somebody watches."""
+    if not sys.stdout.isatty():
+        return
+    bar = "#" * (20 * step // steps)
+    rate = step * BATCH / max(time.perf_counter() - begin, 1e-9)
+    end = "\n" if step == steps else ""
+    text = f"   [{bar:20}] step {step} of {steps}  loss {loss:.2f}  {rate:,.0f} rows/s"
+    print(f"\r{text}\x1b[K", end=end, flush=True)
+
+
+def show_training(pipeline: mr.Dataset, service: str, steps: int) -> bool:
+    """Train a few steps on what the service makes; tell whether the loss fell."""
     framework = "torch" if is_here("torch") else "numpy"
     train: Callable[[Iterator[Any]], Iterator[float]]
     train = torch_steps if framework == "torch" else softmax_steps
-    with pipeline.repeat().loader(seed=7).to(framework) as loader:
-        losses = list(train(itertools.islice(loader, steps)))
+    job = pipeline.distribute(service, job="demo", seed=7)
+    with job.to(framework) as loader:
+        losses = []
+        begin = time.perf_counter()
+        for loss in train(itertools.islice(pass_after_pass(loader), steps)):
+            losses.append(loss)
+            progress(len(losses), steps, loss, begin)
         waited = loader.stats()["wait_fraction"]
+        show_service(service)
     print("   loss: " + "  ".join(f"{loss:.2f}" for loss in losses))
     print(f"   the training loop waited for {waited:.0%} of the time")
     return losses[-1] < losses[0]
 
 
-def show_speed(pipeline: mr.Dataset, folder: Path, seconds: float) -> None:
+def show_service(service: str) -> None:
+    """Show what `millrace jobs` and `millrace workers` say meanwhile."""
+    for verb in ("jobs", "workers"):
+        print(f"   $ millrace {verb} --dispatcher {service}")
+        told = subprocess.run(
+            [sys.executable, "-m", "millrace.command", verb, "--dispatcher", service],
+            env={**os.environ, "PYTHONPATH": _PACKAGE},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        print("".join(f"     {line}\n" for line in told.stdout.splitlines()), end="")
+
+
+def show_speed(
+    pipeline: mr.Dataset, folder: Path, service: str, seconds: float
+) -> None:
     """Print a table of rows per second: a loop in Python, and the pipeline."""
     tools, rows = (
         ("Pillow and NumPy", with_pillow(folder))
         if is_here("PIL")
         else ("the same kernels, one by one", call_by_call(folder))
     )
-    ways = {
+    ways: dict[str, Generator[Any, None, None]] = {
         f"a loop in Python, with {tools}": batched(rows),
         f"the pipeline, on {mr.budget().threads} threads": from_engine(pipeline),
+        f"the pipeline, by {WORKERS} workers": from_service(pipeline, service),
     }
     first = None
     print(f"   {'':56}{'rows/s':>8}{'ratio':>8}")
     for name, batches in ways.items():
         rate = rows_per_second(batches, seconds)
+        batches.close()  # What it works ahead for would be taken from the next one.
         first = first or rate
         print(f"   {name:56}{rate:8,.0f}{rate / first:8.2f}")
 
@@ -218,10 +305,11 @@ def main(arguments: Sequence[str]) -> int:
         make_images(folder, args.images)
         pipeline = make_pipeline(folder)
         print(f"\n2. The pipeline, traced from Python and run in C++:\n{pipeline}")
-        print("\n3. A model is trained for a few steps:")
-        learnt = show_training(pipeline, args.steps)
-        print("\n4. How fast the same rows are made:")
-        show_speed(pipeline, folder, args.seconds)
+        print(f"\n3. A dispatcher and {WORKERS} workers feed a model that is trained:")
+        with local_service(WORKERS) as service:
+            learnt = show_training(pipeline, service, args.steps)
+            print("\n4. How fast the same rows are made:")
+            show_speed(pipeline, folder, service, args.seconds)
         print("\n5. Where the time goes:")
         print(pipeline.profile(args.seconds))
     if not learnt:

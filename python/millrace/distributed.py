@@ -26,6 +26,7 @@ from millrace.rows import RowMaker
 
 if TYPE_CHECKING:
     from millrace.dataset import Dataset
+    from millrace.service import ServiceLoader
 
 _REMAINDERS = ("drop", "pad", "keep")
 _RUN_IDS = ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "MILLRACE_RUN")
@@ -50,19 +51,59 @@ def ranks() -> tuple[int, int]:
     return 0, 1
 
 
-def _shared_seed(consumers: int, run: str | None) -> int:
-    """Give a seed that all ranks agree on: the run has an id, given or launcher's."""
+def run_id(run: str | None) -> str | None:
+    """Give the id of the run, as given or else the launcher's; None: it has none."""
     if run == "":
         raise PipelineError('run="" is no id of a run: give the same text on all ranks')
-    for value in (run, *map(os.environ.get, _RUN_IDS)):
-        if value not in (None, "none", ""):
-            return zlib.crc32(value.encode())
-    if consumers == 1:
-        return int.from_bytes(os.urandom(7), "big")
+    ids = (run, *map(os.environ.get, _RUN_IDS))
+    return next((value for value in ids if value not in (None, "none", "")), None)
+
+
+def seed_of_run(consumers: int, run: str | None) -> int | None:
+    """Give a seed that all ranks agree on: by the id of the run; None without one."""
+    value = run_id(run)
+    if value is not None:
+        return zlib.crc32(value.encode())
+    return int.from_bytes(os.urandom(7), "big") if consumers == 1 else None
+
+
+def _shared_seed(consumers: int, run: str | None) -> int:
+    seed = seed_of_run(consumers, run)
+    if seed is not None:
+        return seed
     raise PipelineError(
         f"{consumers} consumers must draw the same random numbers, and the launcher "
         "has given no id of the run: set seed=, or run="
     )
+
+
+def check_remainder(remainder: str | None, consumers: int, *, endless: bool) -> str:
+    """Give how consumers end together; several of finite data must have said it."""
+    if remainder is None and (consumers == 1 or endless):
+        return "keep"
+    if remainder not in _REMAINDERS:
+        raise PipelineError(
+            f"{consumers} consumers of finite data must say how they end "
+            'together: remainder="drop" leaves out the rows that do not fill a '
+            'round, "pad" fills the last round up and marks rows in a column '
+            '`valid`, "keep" gives all rows, so that some consumers get fewer'
+        )
+    return remainder
+
+
+def check_padded(dataset: Dataset, *, batches: bool) -> None:
+    """Refuse to pad what has no place for the column `valid`."""
+    if batches and dataset._structure is None:
+        return
+    raise PipelineError(
+        'remainder="pad" adds a column `valid` to batches that are dicts: put a batch '
+        "at the end, and give dicts"
+    )
+
+
+def valid_field(remainder: str | None) -> list[tuple[str, str, list[int] | None]]:
+    """Give the field that padding adds, if it does."""
+    return [("valid", "bool", [-1])] if remainder == "pad" else []
 
 
 class DistributedLoader(Loader):
@@ -87,7 +128,9 @@ class DistributedLoader(Loader):
         self.consumers = consumers
         self._given_batch = batch
         pipeline, self._batch, self._shared = self._dealt(0)
-        self._remainder = self._checked(remainder)
+        self._remainder = check_remainder(
+            remainder, consumers, endless=self._shared.rows == -1
+        )
         self._batches = pipeline.batches
         if self._remainder == "pad":
             self._check_padding()
@@ -118,29 +161,13 @@ class DistributedLoader(Loader):
         """The rows of all consumers, -1 where they never end; or why not known."""
         return self._shared.count()
 
-    def _checked(self, remainder: str | None) -> str:
-        if remainder is None and (self.consumers == 1 or self._shared.rows == -1):
-            return "keep"
-        if remainder not in _REMAINDERS:
-            raise PipelineError(
-                f"{self.consumers} consumers of finite data must say how they end "
-                'together: remainder="drop" leaves out the rows that do not fill a '
-                'round, "pad" fills the last round up and marks rows in a column '
-                '`valid`, "keep" gives all rows, so that some consumers get fewer'
-            )
-        return remainder
-
     def _check_padding(self) -> None:
         rows, why = self._counted
         if rows is None:
             raise PipelineError(
                 f'remainder="pad" needs to know how many rows there are: {why}'
             )
-        if not self._batches or self.dataset._structure is not None:
-            raise PipelineError(
-                'remainder="pad" adds a column `valid` to batches that are dicts: put '
-                "a batch at the end, and give dicts"
-            )
+        check_padded(self.dataset, batches=self._batches)
 
     # --- Iterating ---
 
@@ -157,8 +184,7 @@ class DistributedLoader(Loader):
 
     @property
     def _fields(self) -> list[tuple[str, str, list[int] | None]]:
-        valid = [("valid", "bool", [-1])] if self._remainder == "pad" else []
-        return [*super()._fields, *valid]
+        return [*super()._fields, *valid_field(self._remainder)]
 
     def _rounds(self, first: int) -> int:
         rows = self._counted[0]
@@ -283,12 +309,15 @@ def distribute(
     consumers: int | None = None,
     remainder: str | None = None,
     members: int = 1,
+    member: int | None = None,
     global_batch: bool = False,
     seed: int | None = None,
     run: str | None = None,
     isolate: bool = False,
 ) -> DistributedLoader:
     """Make the loader of this rank; `Dataset.distribute` has the words."""
+    if member is not None and not 0 <= member < members:
+        raise PipelineError(f"there is no member {member} of {members}")
     rank, size = ranks()
     if (consumer is None) != (consumers is None):
         raise PipelineError("give consumer and consumers both, or neither")
@@ -314,3 +343,38 @@ def distribute(
         seed=_shared_seed(consumers, run) if seed is None else seed,
         isolate=isolate,
     )
+
+
+_OF_SERVICES = (
+    *("job", "order", "visit", "open_lanes", "target", "tags", "takeover"),
+    *("open_seconds", "access"),
+)
+
+
+def choose(
+    dataset: Dataset, *, service: str | None, resume: bool, isolate: bool, **given: Any
+) -> DistributedLoader | ServiceLoader:
+    """Make the loader of this rank, in this process or of a service."""
+    known = {name: given.pop(name) for name in _OF_SERVICES}
+    chosen = {name: value for name, value in known.items() if value is not None}
+    if service is None:
+        if resume:
+            raise PipelineError(
+                "distribute(resume=True): without a service nobody remembers where the "
+                "run was; save the loader's state_dict(), and give it to "
+                "load_state_dict() in the next run"
+            )
+        if chosen:
+            raise PipelineError(
+                f"{', '.join(chosen)}: only a service knows this; give its address, as "
+                'in distribute("millrace://host:7171"), or leave it out'
+            )
+        return distribute(dataset, **given, isolate=isolate)
+    if isolate:
+        raise PipelineError(
+            "isolate=True runs the engine in a child process, and a service runs it "
+            "elsewhere: leave one of them out"
+        )
+    from millrace.service import connect
+
+    return connect(dataset, service, **given, **chosen, resume=resume)

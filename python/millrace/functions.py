@@ -149,7 +149,7 @@ def travelling(pipeline: _core.Pipeline) -> str:
     """Say which modules of the user's travel with a pipeline's Python functions."""
     found: dict[str, list[str]] = {}
     for attachment in pipeline.attachments:
-        name, modules = _modules_in(attachment.content)
+        name, modules = modules_in(attachment.content)
         if modules:
             found[name] = modules
     if not found:
@@ -158,7 +158,7 @@ def travelling(pipeline: _core.Pipeline) -> str:
     return "\n".join(["", "modules that travel with Python functions:", *lines, ""])
 
 
-def _modules_in(content: bytes) -> tuple[str, list[str]]:
+def modules_in(content: bytes) -> tuple[str, list[str]]:
     """Read the name and the modules that a function has in front; none of others."""
     if not content.startswith(_MARK):
         return "", []
@@ -168,10 +168,17 @@ def _modules_in(content: bytes) -> tuple[str, list[str]]:
     return head["name"], head["modules"]
 
 
+def pickle_in(content: bytes) -> bytes | None:
+    """Give the pickle of what is a function, to be looked at; None of others."""
+    if not content.startswith(_MARK):
+        return None
+    (length,) = _LENGTH.unpack_from(content, len(_MARK))
+    return content[len(_MARK) + _LENGTH.size + length :]
+
+
 def unpickle(content: bytes) -> PickledFunction:
     """Read a function, in the process that will run it, and call its init."""
-    (length,) = _LENGTH.unpack_from(content, len(_MARK))
-    read = pickle.loads(content[len(_MARK) + _LENGTH.size + length :])
+    read = pickle.loads(pickle_in(content) or b"")
     if read["init"] is not None:
         read["init"]()
     return PickledFunction(

@@ -113,6 +113,8 @@ class Loader:
         loaded = self._leave()
         if loaded is not None and self._goes_by_rows(loaded):
             return self._begin_behind(_states.by_rows(loaded, self.dataset._pipeline))
+        if loaded is not None:
+            _states.check_order(loaded)
         run = Pass(self.dataset, self.seed, self._epoch, self._order, self._isolated)
         if loaded is None:
             run.open()
@@ -211,7 +213,7 @@ class Loader:
         """Count the rows of the logical order in so many taken batches, if any."""
         before = self._resumed or {"taken": 0, "rows": 0}
         rows = before.get("rows")
-        if self._batch_rows is None or rows is None or self._order == "any":
+        if self._batch_rows is None or rows is None or self._order != "logical":
             return None
         return int(rows) + (taken - int(before["taken"])) * self._batch_rows
 
@@ -262,13 +264,18 @@ class Loader:
     # --- Seeing ---
 
     def stats(self) -> dict[str, Any]:
-        """Tell how the pass goes, as a flat dict; cheap enough for every step."""
+        """Tell how the pass goes, as a flat dict; cheap enough for every step.
+
+        `queue` counts batches that are made and not yet taken; `wait_fraction` near 0
+        says that the input is not what makes training slow.
+        """
         return self._stats(self._pass)
 
     def _stats(self, run: Pass | None) -> dict[str, Any]:
         if run is None or run.iterator is None:
             return {"epoch": self._epoch, "batches": 0, "rows": 0}
         facts = json.loads(run.iterator.facts())
+        gone = run.taken - run.begun + run.passed
         wall = max(facts["wall_seconds"], 1e-9)
         return {
             "epoch": self._epoch,
@@ -279,6 +286,7 @@ class Loader:
             "bytes_copied": run.copied_bytes,
             "wait_fraction": facts["waited_seconds"] / wall,
             "first_batch_seconds": facts["first_block_seconds"],
+            "queue": max(0, facts["operators"][-1]["rows_out"] - gone),
             "rows_left_out": sum(o["rows_left_out"] for o in facts["operators"]),
             "memory_peak_bytes": facts["memory_peak_bytes"],
             "threads": facts["threads"],

@@ -85,6 +85,30 @@ class Waits:
         tell_of_wait(waited_for(json.loads(iterator.facts())))
 
 
+class Waiting:
+    """Logs a wait for others, where it is long: once for each such wait.
+
+    Called now and then while it lasts.
+    """
+
+    def __init__(self) -> None:
+        """Wait for nothing yet."""
+        self.what_for = ""
+        self._limit = wait_seconds()
+        self._since = 0.0
+        self._told = False
+
+    def begin(self) -> None:
+        """Begin a wait."""
+        self._since, self._told = time.monotonic(), False
+
+    def __call__(self) -> None:
+        """Look how long it has lasted."""
+        if not self._told and time.monotonic() - self._since >= self._limit:
+            self._told = True
+            tell_of_wait(self.what_for)
+
+
 def tell_of_wait(what_for: str) -> None:
     """Log that a batch is long in coming."""
     logger.warning("waiting for a batch for over %.4g s: %s", wait_seconds(), what_for)

@@ -15,8 +15,14 @@ from millrace.notices import Waits
 from millrace.rows import RowMaker
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from millrace.dataset import Dataset
     from millrace.isolated import IsolatedEngine, IsolatedIterator, IsolatedMark
+    from millrace.service_reader import ServicePass, ServiceReader
+
+    Elsewhere: TypeAlias = IsolatedEngine | ServiceReader
+    AnyIterator: TypeAlias = _core.Iterator | IsolatedIterator | ServicePass
 
 # So far back the state can be asked for, at least: 8 batches that the user took, and
 # two that a framework's own prefetch has taken before.
@@ -40,18 +46,19 @@ class Pass:
         seed: int,
         epoch: int,
         order: str,
-        isolated: IsolatedEngine | None = None,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         self.dataset = dataset
-        self._isolated = isolated
+        self._elsewhere = elsewhere
         self._seed = seed
         self._epoch = epoch
         self.any_order = order == "any"
         self.rows = RowMaker(dataset._pipeline.fields, dataset._structure)
         self._places: collections.deque[_Place] = collections.deque()
-        self.iterator: _core.Iterator | IsolatedIterator | None = None
+        self.iterator: AnyIterator | None = None
         self.taken = 0  # By the user, rows or batches.
         self.begun = 0  # As many of them before the pass was opened.
+        self.passed = 0  # By now: of those that the engine gives again.
         self._left = 0  # Of the block that was given last.
         self._skip = 0  # That the user took before, and the engine gives again.
         self.is_shared = False  # Whether a thread other than the user's takes.
@@ -79,10 +86,10 @@ class Pass:
         self._skip = skip
         self._places = collections.deque([_Place(taken - skip, self.iterator.mark())])
 
-    def _opened(self, **settings: Any) -> _core.Iterator | IsolatedIterator:
+    def _opened(self, **settings: Any) -> AnyIterator:
         pipeline = self.dataset._pipeline
-        if self._isolated is not None:
-            return self._isolated.open(pipeline, **settings)
+        if self._elsewhere is not None:
+            return self._elsewhere.open(pipeline, **settings)
         if self.dataset._debug:
             return debug_engine().open(pipeline, **settings, here=Here())
         return engine().open(pipeline, **settings, waiting=Waits())
@@ -111,6 +118,7 @@ class Pass:
                 self._left -= 1
                 if self._skip > 0:
                     self._skip -= 1
+                    self.passed += 1
                     continue
                 self.taken += 1
                 if self._left == 0:
@@ -119,7 +127,7 @@ class Pass:
                 if self.is_abandoned:
                     return
 
-    def _remember(self, iterator: _core.Iterator | IsolatedIterator) -> None:
+    def _remember(self, iterator: AnyIterator) -> None:
         """Keep a state now and then: others are one of these and a few rows more."""
         # In a thread of its own nobody waits for it: then each batch has its state, and
         # going on from one computes nothing again.

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from millrace._states import interleaves
 from millrace.errors import PipelineError
 from millrace.loader import Loader
 
@@ -42,6 +43,12 @@ class Replays:
             >>> seen == [batch["value"].tolist() for batch in again]
             True
         """
+        if interleaves(state):
+            raise PipelineError(
+                "this is a state of a service, whose batches come in another order "
+                "than those of this process: open_lanes=1 of distribute has them in "
+                "the same"
+            )
         loader = _loader_of(cast("Dataset", self), state, rank)
         loader.load_state_dict(dict(state))
         return _first(loader, batches)

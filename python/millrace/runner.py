@@ -33,6 +33,8 @@ _MESSAGE_MAX = 128 << 10
 def main() -> None:
     """Serve until the socket closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A worker of a service holds them; what functions start should not.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGINT})
     channel = socket.socket(fileno=_SOCKET)
     hello = json.loads(channel.recv(_MESSAGE_MAX) or "{}")
     sys.path[:] = hello.get("path", sys.path)

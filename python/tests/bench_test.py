@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import millrace as mr
-from millrace.bench import functions, isolate, jpeg
-from millrace.bench.lines import Line, as_json, medians, table
+from millrace.bench import command, functions, isolate, jpeg
+from millrace.bench.lines import Line, as_json, from_json, medians, table
 
 
 def line(ours: float, limit: float | None, *, at_most: bool = False) -> Line:
@@ -36,6 +36,7 @@ def test_a_bar_is_reached_or_missed_or_not_measured(
     assert ("MISS" in table([found])) is (reached is False)
     assert ("n/a" in table([found])) is (reached is None)
     assert json.loads(as_json([found]))[0]["reached"] is reached
+    assert from_json(as_json([found])) == [found]
 
 
 def test_measures_take_turns_and_the_middle_one_counts() -> None:
@@ -66,6 +67,31 @@ def test_the_command_measures_what_is_here() -> None:
     assert "numpy" in found[0]["name"]
     assert found[0]["ours"] > 0
     assert done.returncode == int(any(not line["reached"] for line in found))
+
+
+def test_each_workload_runs_in_a_process_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    started: list[list[str]] = []
+    told = line(30.0, 20.0)
+
+    def run(words: list[str], **_: Any) -> subprocess.CompletedProcess[bytes]:
+        started.append(words)
+        if "isolate" in words:
+            return subprocess.CompletedProcess(words, -6, b"")
+        return subprocess.CompletedProcess(words, 0, as_json([told]).encode())
+
+    monkeypatch.setattr(subprocess, "run", run)
+    words = ["--only", "jpeg", "--only", "isolate", "--repeats", "3"]
+    assert command.main(words) == 1  # One died; what the other gave is told.
+    assert [words[words.index("--only") + 1] for words in started] == [
+        "jpeg",
+        "isolate",
+    ]
+    shown = capsys.readouterr()
+    assert "work" in shown.out
+    assert "exit -6" in shown.out
+    assert "isolate ended with -6" in shown.err
 
 
 def test_help_lists_it() -> None:

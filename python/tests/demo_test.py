@@ -43,10 +43,21 @@ def test_shows_what_it_says(tmp_path: Path) -> None:
     assert losses is not None
     assert len(losses[1].split()) == 10
     rates = re.findall(r"^ .* ([0-9,]+) +([0-9.]+)$", done.stdout, re.MULTILINE)
-    assert len(rates) == 2
+    assert len(rates) == 3
     assert rates[0][1] == "1.00"
+    assert "by 2 workers" in done.stdout
+    assert re.search(r"^ +demo +1 of 1 ", done.stdout, re.MULTILINE), "of millrace jobs"
+    assert len(re.findall(r"^ +127\.0\.0\.1:\d+ ", done.stdout, re.MULTILINE)) == 2
     assert "bottleneck: " in done.stdout
     assert list(tmp_path.glob("millrace*")) == []
+
+
+def test_the_service_ends_with_the_block() -> None:
+    with demo.local_service(1) as service:
+        assert command("workers", "--dispatcher", service).returncode == 0
+    gone = command("workers", "--dispatcher", service)
+    assert gone.returncode == 1
+    assert "no dispatcher answers" in gone.stderr
 
 
 def test_other_verbs_are_the_programs_own() -> None:

@@ -95,18 +95,41 @@ def test_a_forked_child_that_does_not_use_it_exits_cleanly() -> None:
     assert result.stdout == "hi\n0\n", result.stderr
 
 
-def test_ctrl_c_returns_at_once() -> None:
-    program = """
-    import millrace as mr
-    endless = mr.range(10**15).filter(lambda r: r["value"] < 0)
-    try:
-        print("begun", flush=True)
-        list(endless)
-    except KeyboardInterrupt:
-        print("interrupted", flush=True)
-    """
+INTERRUPTED = """
+import os, signal
+import millrace as mr
+
+def begin():
+    os.write(1, b"begun\\n")
+
+def function(row):
+    begin()
+    signal.pause()
+
+def generator():
+    begin()
+    signal.pause()
+    yield {"x": 1}
+
+try:
+    WORK
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        'begin(); list(mr.range(10**15).filter(lambda r: r["value"] < 0))',
+        # What a function or generator gives is tried where the pipeline is built.
+        "mr.range(9).map(function, python=True)",
+        "mr.from_generator(generator)",
+    ],
+)
+def test_ctrl_c_returns_at_once(work: str) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(program)],
+        [sys.executable, "-c", INTERRUPTED.replace("WORK", work)],
         stdout=subprocess.PIPE,
         text=True,
     )

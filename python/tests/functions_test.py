@@ -123,6 +123,26 @@ def test_a_process_that_dies_costs_one_row() -> None:
         list(dataset)
 
 
+def test_a_process_that_is_killed_while_it_waits_costs_nothing() -> None:
+    dataset = in_python(lambda row: {"x": row["value"], "pid": os.getpid()}, 500)
+    assert numbers(dataset) == list(range(500))
+    waiting = _core.runner_pids()
+    for pid in waiting:
+        os.kill(pid, signal.SIGKILL)
+    rows = list(dataset)
+    assert [int(row["x"]) for row in rows] == list(range(500))
+    assert waiting and not set(waiting) & {int(row["pid"]) for row in rows}
+
+
+def test_a_process_that_never_begins_is_an_error_that_says_so() -> None:
+    def init() -> None:
+        os._exit(7)
+
+    dataset = in_python(lambda row: {"x": 1}, output={"x": "int64"}, init=init)
+    with pytest.raises(mr.Error, match=r"exit code 7 before it began .* init="):
+        list(dataset.ignore_errors())  # No row is to blame.
+
+
 def test_a_function_that_hangs_costs_one_row() -> None:
     def function(row: Any) -> dict[str, Any]:
         while row["value"] == 3:
@@ -226,6 +246,18 @@ def test_filter_runs_in_python_too() -> None:
     pairs = mr.range(5).map(lambda r: (r["value"], 1.0))
     kept = list(pairs.filter(lambda pair: int(pair[0]) > 2, python=True))
     assert kept == [(3, 1.0), (4, 1.0)]
+
+
+def test_what_only_python_has_needs_python() -> None:
+    def double(row: Any) -> dict[str, Any]:
+        return {"x": row["value"] * 2}
+
+    with pytest.raises(PipelineError, match="init= is for functions that run in"):
+        mr.range(3).map(double, python=False, init=print)
+    with pytest.raises(PipelineError, match="output= is for functions that run in"):
+        mr.range(3).map(double, python=False, output={"x": "int64"})
+    with pytest.raises(PipelineError, match="filter: init= is for functions"):
+        mr.range(3).filter(lambda row: row["value"] > 1, python=False, init=print)
 
 
 def test_functions_of_others_must_be_traced() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import numpy as np
@@ -158,3 +159,20 @@ def test_tells_how_the_pass_goes() -> None:
     assert 0 <= stats["wait_fraction"] <= 1
     assert stats["bottleneck"] and stats["remedy"]
     assert all(not isinstance(v, dict | list) for v in stats.values())
+
+
+def test_the_queue_is_what_is_made_and_not_taken() -> None:
+    loader = mr.loader(shuffled(), seed=3)
+    batches = iter(loader)
+    for _ in range(20):
+        next(batches)
+    while loader.stats()["queue"] == 0:  # The engine makes batches ahead.
+        os.sched_yield()
+    assert loader.stats()["queue"] <= len(loader) - 20
+    state = loader.state_dict()
+    list(batches)
+    assert loader.stats()["queue"] == 0
+    resumed = mr.loader(shuffled(), seed=3)
+    resumed.load_state_dict(state)
+    list(resumed)
+    assert resumed.stats()["queue"] == 0

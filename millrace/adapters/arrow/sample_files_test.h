@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/adapters/arrow/operators.h"
+#include "millrace/base/golden_file.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/core/block.h"
@@ -29,7 +30,7 @@
 namespace millrace::arrow {
 
 inline std::string Sample(std::string_view name) {
-  return base::StrCat(MILLRACE_SOURCE_DIR, "/millrace/adapters/arrow/testdata/", name);
+  return base::SourcePath(base::StrCat("millrace/adapters/arrow/testdata/", name));
 }
 
 inline const ops::Library& LibraryWithArrow() {

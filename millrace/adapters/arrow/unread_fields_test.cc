@@ -85,8 +85,7 @@ std::string AllBut(std::string_view sample, absl::Span<const std::string_view> k
 TEST_F(UnreadFieldsTest, DoesWhatTheGoldenFileSays) {
   EXPECT_THAT(
       base::CheckGolden(
-          base::StrCat(MILLRACE_SOURCE_DIR,
-                       "/millrace/adapters/arrow/testdata/unread_fields.golden"),
+          base::SourcePath("millrace/adapters/arrow/testdata/unread_fields.golden"),
           [](const base::GoldenCase& the_case) {
             return rewrite::RewriteText(the_case.before, "prune_columns",
                                         LibraryWithArrow().catalog());

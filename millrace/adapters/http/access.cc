@@ -1,10 +1,8 @@
 #include "millrace/adapters/http/access.h"
 
 #include <openssl/crypto.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -15,6 +13,7 @@
 #include <boost/asio/ip/address.hpp>
 
 #include "millrace/adapters/http/exchange.h"
+#include "millrace/adapters/http/machine_name.h"
 #include "millrace/base/text.h"
 
 namespace millrace::http {
@@ -38,15 +37,6 @@ std::string Shown(std::string_view text) {
 std::string_view WithoutPort(std::string_view host) {
   if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
   return host.substr(0, host.find(':'));
-}
-
-const std::string& MachineName() {
-  static const std::string& name = *new std::string([] {  // Never destroyed.
-    std::array<char, 256> name = {};
-    (void)gethostname(name.data(), name.size() - 1);
-    return std::string(name.data());
-  }());
-  return name;
 }
 
 // An address cannot be made to lead elsewhere, as a name can by whoever owns it.

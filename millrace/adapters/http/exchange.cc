@@ -1,5 +1,7 @@
 #include "millrace/adapters/http/exchange.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -7,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include <boost/beast/http/status.hpp>
 
@@ -77,6 +80,23 @@ std::string ToString(const Address& address) {
   const bool is_v6 = address.host.find(':') != std::string::npos;
   return is_v6 ? base::StrCat("[", address.host, "]:", address.port)
                : base::StrCat(address.host, ":", address.port);
+}
+
+absl::StatusOr<Address> ReadAddress(std::string_view text) {
+  const size_t colon = std::min(text.rfind(':'), text.size());
+  std::string_view host = text.substr(0, colon);
+  const bool bracketed = host.starts_with('[') && host.ends_with(']');
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  const bool one_host = bracketed || host.find(':') == std::string_view::npos;
+  int port = 0;
+  const std::string_view digits = text.substr(std::min(colon + 1, text.size()));
+  const bool numbered =
+      absl::SimpleAtoi(base::ToAbsl(digits), &port) && port >= 0 && port < 65'536;
+  if (host.empty() || !one_host || !numbered) {
+    return absl::InvalidArgumentError(
+        base::StrCat("an address is HOST:PORT, as in 127.0.0.1:7171, not ", text));
+  }
+  return Address{std::string(host), port};
 }
 
 std::string_view Find(const std::vector<Header>& headers, std::string_view name) {

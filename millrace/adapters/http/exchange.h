@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
 namespace millrace::http {
@@ -28,6 +29,9 @@ struct Address {
 
 // As in "worker-7:7400" or "[::1]:7400".
 std::string ToString(const Address& address);
+
+// Reads such a text.
+absl::StatusOr<Address> ReadAddress(std::string_view text);
 
 struct Header {
   std::string name;

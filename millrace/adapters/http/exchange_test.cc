@@ -1,13 +1,16 @@
 #include "millrace/adapters/http/exchange.h"
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "millrace/base/status_matchers.h"
+#include "millrace/base/text.h"
 
 namespace millrace::http {
 namespace {
@@ -21,6 +24,29 @@ TEST(ExchangeTest, EveryErrorComesBackAsItWas) {
     const Response response = ErrorResponse(error);
     EXPECT_GE(response.code, 400);
     EXPECT_EQ(StatusOf(response), error) << response.body;
+  }
+}
+
+TEST(ExchangeTest, ReadsAddresses) {
+  for (const auto& [text, host, port] :
+       {std::tuple{"127.0.0.1:7171", "127.0.0.1", 7171},
+        std::tuple{"dispatcher.example:0", "dispatcher.example", 0},
+        std::tuple{"host:65535", "host", 65'535},
+        std::tuple{"[::1]:7400", "::1", 7400}}) {
+    const absl::StatusOr<Address> address = ReadAddress(text);
+    ASSERT_THAT(address, IsOk()) << text;
+    EXPECT_EQ(*address, (Address{host, port}));
+    EXPECT_EQ(ToString(*address), text);
+  }
+}
+
+TEST(ExchangeTest, RefusesWhatIsNoAddress) {
+  for (const std::string text : {"", "host", ":7171", "host:", "host:port", "host:-1",
+                                 "host:65536", "::1:7400", "[]:1", "a:b:1"}) {
+    EXPECT_THAT(
+        ReadAddress(text),
+        StatusIs(absl::StatusCode::kInvalidArgument,
+                 testing::HasSubstr(base::StrCat("127.0.0.1:7171, not ", text))));
   }
 }
 

@@ -47,6 +47,8 @@ class Link : public std::enable_shared_from_this<Link> {
   // Gives the connection away. Requires: nothing is under way.
   Socket TakeSocket();
 
+  bool open() const { return closed_.ok(); }
+
   Socket& socket() { return socket_; }
 
  private:

@@ -34,6 +34,7 @@ Request UpgradeRequest(const ChannelCall& call, const std::string& token) {
   request.headers = call.headers;
   request.headers.push_back({"Connection", "Upgrade"});
   request.headers.push_back({"Upgrade", std::string(kStreamProtocol)});
+  request.headers.push_back(UnpacksHeader());
   if (!token.empty()) {
     request.headers.push_back({"Authorization", base::StrCat("Bearer ", token)});
   }
@@ -113,7 +114,9 @@ void Opening::OnAnswer() {
     return Fail(absl::UnimplementedError(
         base::StrCat("it speaks '", chosen, "', not ", kStreamProtocol)));
   }
+  if (!link_->open()) return Fail(absl::UnavailableError("the connection was closed"));
   const std::string input = std::move(link_->input());
+  stream_->set_codecs(UnpackedBy(response.headers));
   stream_->Start(std::exchange(link_, nullptr)->TakeSocket(), input);
 }
 

@@ -27,24 +27,24 @@ void Responder::Send(Response response) {
 }
 
 void Router::Get(const std::string& path, Handler handler) {
-  Add("GET", path, {.handler = std::move(handler), .channel = {}});
+  Add("GET", {.path = path, .handler = std::move(handler)});
 }
 
 void Router::Post(const std::string& path, Handler handler) {
-  Add("POST", path, {.handler = std::move(handler), .channel = {}});
+  Add("POST", {.path = path, .handler = std::move(handler)});
 }
 
 void Router::GetOpenToAll(const std::string& path, Handler handler) {
-  Add("GET", path, {.handler = std::move(handler), .channel = {}, .open_to_all = true});
+  Add("GET", {.path = path, .handler = std::move(handler), .open_to_all = true});
 }
 
 void Router::Channel(const std::string& path, ChannelHandler handler) {
-  Add("GET", path, {.handler = {}, .channel = std::move(handler)});
+  Add("GET", {.path = path, .channel = std::move(handler)});
 }
 
-void Router::Add(std::string_view method, const std::string& path, Route route) {
-  CHECK(path.starts_with('/')) << path;
-  auto& methods = routes_[path];
+void Router::Add(std::string_view method, Route route) {
+  CHECK(route.path.starts_with('/')) << route.path;
+  auto& methods = routes_[route.path];
   CHECK(methods.emplace(method, std::move(route)).second) << "a route is there twice";
 }
 

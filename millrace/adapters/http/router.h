@@ -55,8 +55,9 @@ using ChannelHandler = std::function<absl::StatusOr<transport::ChannelEvents>(
     const Request&, const std::shared_ptr<transport::Channel>&)>;
 
 struct Route {
-  Handler handler;  // One of the two.
-  ChannelHandler channel;
+  std::string path = {};
+  Handler handler = {};  // One of the two.
+  ChannelHandler channel = {};
   bool open_to_all = false;  // Needs no token: for health checks.
 };
 
@@ -74,7 +75,7 @@ class Router {
   bool HasPath(std::string_view path) const;
 
  private:
-  void Add(std::string_view method, const std::string& path, Route route);
+  void Add(std::string_view method, Route route);
 
   // By path, then method.
   absl::flat_hash_map<std::string, absl::flat_hash_map<std::string, Route>> routes_;

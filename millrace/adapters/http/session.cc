@@ -125,6 +125,7 @@ void Session::NextRequest() {
   const ServerOptions& options = service_->options;
   state_ = State::kIdle;
   head_checked_ = false;
+  route_ = nullptr;
   parser_.emplace();
   parser_->header_limit(static_cast<uint32_t>(options.header_max.count()));
   parser_->body_limit(static_cast<uint64_t>(options.body_max.count()));
@@ -249,6 +250,7 @@ void Session::Refuse(const absl::Status& error, int http_code) {
 }
 
 void Session::Respond(const Response& response, bool keeps_connection) {
+  service_->counts.Add(route_, response.code);
   state_ = State::kWriting;
   link_->SetDeadline(service_->options.read_within,
                      absl::DeadlineExceededError("the answer was not taken"));
@@ -285,6 +287,7 @@ void Session::Upgrade(const ChannelHandler& handler) {
   }
   const auto stream =
       std::make_shared<Stream>(service_->stream_loops.Next(), service_->options.stream);
+  stream->set_codecs(UnpackedBy(request_.headers));
   if (!service_->streams->Add(stream)) {
     return Refuse(absl::UnavailableError("the server has no channel left: retry"));
   }
@@ -297,6 +300,7 @@ void Session::Upgrade(const ChannelHandler& handler) {
     stream->End(events.status());
     return Refuse(events.status());
   }
+  service_->counts.Add(route_, UpgradeResponse().code);
   state_ = State::kWriting;
   link_->SetDeadline(service_->options.read_within,
                      absl::DeadlineExceededError("the answer was not taken"));
@@ -309,6 +313,10 @@ void Session::Upgrade(const ChannelHandler& handler) {
 }
 
 void Session::HandOver(const std::shared_ptr<Stream>& stream) {
+  if (!link_->open()) {  // The server was stopped meanwhile.
+    stream->End(absl::UnavailableError("the connection was closed"));
+    return End();
+  }
   std::string input = std::move(link_->input());
   absl::StatusOr<Socket> socket = link_->TakeSocket().MovedTo(stream->loop());
   End();

@@ -19,6 +19,7 @@
 #include "millrace/adapters/http/exchange.h"
 #include "millrace/adapters/http/link.h"
 #include "millrace/adapters/http/loop.h"
+#include "millrace/adapters/http/request_counts.h"
 #include "millrace/adapters/http/router.h"
 #include "millrace/adapters/http/server.h"
 #include "millrace/adapters/http/stream_set.h"
@@ -33,6 +34,7 @@ struct Service {
   const Router router;
   const AccessRules access;
   ConnectionTable connections;
+  RequestCounts counts;
   const std::shared_ptr<StreamSet> streams;
   Loops stream_loops;
 };

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,11 +24,17 @@
 #include "millrace/adapters/http/tls.h"
 #include "millrace/base/bytes.h"
 #include "millrace/base/check.h"
+#include "millrace/base/clock.h"
 #include "millrace/base/mutex.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
+#include "millrace/frames/frame.h"
 #include "millrace/transport/channel.h"
+#include "millrace/transport/chunks.h"
 #include "millrace/transport/message_writer.h"
+#include "millrace/transport/packing_choice.h"
+#include "millrace/transport/packing_meter.h"
+#include "millrace/transport/prefix.h"
 
 namespace millrace::http {
 namespace {
@@ -39,6 +46,37 @@ constexpr int64_t kTurnBytes = int64_t{8} << 20;
 // the kernel finds the bytes in the processor's cache.
 constexpr int64_t kGatherBytes = int64_t{4} << 20;
 constexpr int64_t kSummedGatherBytes = int64_t{512} << 10;
+
+// The same of both where payloads are compressed, which takes its time.
+constexpr int64_t kPackedTurnBytes = int64_t{512} << 10;
+
+using transport::PackingMeter;
+using transport::PayloadCodec;
+
+PayloadCodec CodecOf(PayloadPacking packing) {
+  if (packing == PayloadPacking::kLz4) return PayloadCodec::kLz4;
+  return packing == PayloadPacking::kZstd ? PayloadCodec::kZstd : PayloadCodec::kNone;
+}
+
+// What each codec makes of a part of a payload.
+std::vector<transport::PackingFacts> Sampled(const frames::Frame& payload,
+                                             const std::vector<PayloadCodec>& codecs) {
+  const base::Clock& clock = base::RealClock();
+  std::vector<transport::PackingFacts> samples;
+  transport::Packers packers;
+  for (const PayloadCodec codec : codecs) {
+    const absl::Duration begin = clock.Monotonic();
+    const transport::PackedSample sample =
+        transport::PackSample(payload, codec, packers);
+    const double seconds = absl::ToDoubleSeconds(clock.Monotonic() - begin);
+    samples.push_back(
+        {.codec = codec,
+         .ratio = static_cast<double>(sample.bytes) /
+                  static_cast<double>(sample.packed_bytes),
+         .bytes_per_second = static_cast<double>(sample.bytes) / seconds});
+  }
+  return samples;
+}
 
 }  // namespace
 
@@ -86,12 +124,59 @@ void Stream::Start(Socket socket, std::string_view already_read) {
       (options_.sums == PayloadSums::kBetweenHosts && !socket_->same_host());
   writer_.set_sums(sums);
   gather_bytes_ = sums ? kSummedGatherBytes : kGatherBytes;
+  BeginPacking();
   reader_.emplace(options_.payload_max, events_->allocate);
   if (!draining_) BeginTick();
   const absl::Status status = ReadAlready(already_read);
   if (!status.ok()) return Finish(status);
   ReadSome();
   Flush();
+}
+
+// A host's own connections are never packed, so they need not be measured either.
+void Stream::BeginPacking() {
+  const PayloadCodec fixed = CodecOf(options_.packing);
+  const bool known = std::ranges::find(codecs_, fixed) != codecs_.end();
+  transport::PackingChoice choice{known ? fixed : PayloadCodec::kNone, "as was set"};
+  if (options_.packing == PayloadPacking::kMeasured) {
+    PackingMeter meter({.same_host = socket_->same_host(), .codecs = codecs_},
+                       base::RealClock().Monotonic());
+    choice = meter.Choose(base::RealClock().Monotonic());
+    if (!socket_->same_host()) meter_.emplace(std::move(meter));
+  }
+  Use(choice);
+}
+
+void Stream::Use(const transport::PackingChoice& choice) {
+  writer_.set_codec(choice.codec);
+  const base::MutexLock lock(&mutex_);
+  stats_.codec = transport::NameOf(choice.codec);
+  stats_.reason = choice.reason;
+}
+
+void Stream::ChoosePacking(const frames::Frame& next) {
+  if (!meter_ || next.bytes() < transport::kChunkBytes) return;
+  if (meter_->wants_samples()) meter_->AddSamples(Sampled(next, meter_->codecs()));
+  Use(meter_->Choose(base::RealClock().Monotonic()));
+}
+
+void Stream::SetState(PackingMeter::State state) {
+  if (meter_) meter_->Set(state, base::RealClock().Monotonic());
+}
+
+void Stream::CountWritten(int64_t wire_bytes) {
+  const int64_t bytes = writer_.Written(wire_bytes);
+  queued_ -= bytes;
+  if (meter_) meter_->AddWritten(wire_bytes);
+  const base::MutexLock lock(&mutex_);
+  stats_.wire_bytes += wire_bytes;
+  stats_.bytes += bytes;
+  stats_.packed_messages = writer_.packed_messages();
+}
+
+transport::ChannelStats Stream::stats() const {
+  const base::MutexLock lock(&mutex_);
+  return stats_;
 }
 
 void Stream::Flush() {
@@ -105,14 +190,21 @@ void Stream::TakeOutbox() {
     const base::MutexLock lock(&mutex_);
     taken.swap(outbox_);
     flush_posted_ = false;
+    stats_.messages += std::ssize(taken);
   }
   if (finished_) return;
-  for (transport::Message& message : taken) writer_.Add(std::move(message));
+  for (transport::Message& message : taken) {
+    ChoosePacking(message.payload);
+    writer_.Add(std::move(message));
+  }
 }
 
 void Stream::WriteSome() {
   writing_ = false;
-  for (int64_t moved = 0; moved < kTurnBytes;) {
+  SetState(PackingMeter::State::kSending);
+  const bool packs = writer_.codec() != PayloadCodec::kNone;
+  const int64_t turn = packs ? kPackedTurnBytes : kTurnBytes;
+  for (int64_t moved = 0; moved < turn;) {
     if (finished_) return;
     if (writer_.empty()) TakeOutbox();
     if (writer_.empty()) break;
@@ -120,15 +212,17 @@ void Stream::WriteSome() {
         socket_->Write(writer_.Gather(gather_bytes_));
     if (!progress.ok()) return Finish(progress.status());
     if (progress->bytes == 0) return WaitToWrite(progress->waits_to_write);
-    queued_ -= writer_.Written(progress->bytes);
+    CountWritten(progress->bytes);
     moved += progress->bytes;
     sent_ = true;
   }
   if (!writer_.empty()) return WriteInTheNextTurn();
+  SetState(PackingMeter::State::kIdle);
   if (draining_ && !std::exchange(drained_, true)) socket_->EndWriting();
 }
 
 void Stream::WaitToWrite(bool to_write) {
+  SetState(PackingMeter::State::kBlocked);
   writing_ = true;
   socket_->Wait(to_write, [self = shared_from_this()] { self->WriteSome(); });
 }

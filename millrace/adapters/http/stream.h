@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -23,9 +24,13 @@
 #include "millrace/adapters/http/stream_options.h"
 #include "millrace/base/bytes.h"
 #include "millrace/base/mutex.h"
+#include "millrace/frames/frame.h"
 #include "millrace/transport/channel.h"
 #include "millrace/transport/message_reader.h"
 #include "millrace/transport/message_writer.h"
+#include "millrace/transport/packing_choice.h"
+#include "millrace/transport/packing_meter.h"
+#include "millrace/transport/prefix.h"
 
 namespace millrace::http {
 
@@ -39,7 +44,14 @@ class Stream final : public transport::Channel,
 
   base::Bytes queued() const override { return base::Bytes(queued_); }
 
+  transport::ChannelStats stats() const override;
+
   void Close() override;
+
+  // Says what the other side can unpack. Before Start, on one thread at a time.
+  void set_codecs(std::vector<transport::PayloadCodec> codecs) {
+    codecs_ = std::move(codecs);
+  }
 
   // Sets who is told of what happens; nothing is told before. On the loop's thread, or
   // before anybody else knows the stream.
@@ -67,6 +79,11 @@ class Stream final : public transport::Channel,
  private:
   void Flush();
   void TakeOutbox();
+  void BeginPacking();
+  void Use(const transport::PackingChoice& choice);
+  void ChoosePacking(const frames::Frame& next);
+  void SetState(transport::PackingMeter::State state);
+  void CountWritten(int64_t wire_bytes);
   void WriteSome();
   void WaitToWrite(bool to_write);
   void WriteInTheNextTurn();
@@ -86,7 +103,8 @@ class Stream final : public transport::Channel,
   std::atomic<bool> closed_ = false;    // By this side: nothing is sent any more.
   std::atomic<bool> finished_ = false;  // on_closed was called, or is being called.
 
-  base::Mutex mutex_;
+  mutable base::Mutex mutex_;
+  transport::ChannelStats stats_ ABSL_GUARDED_BY(mutex_);
   std::vector<transport::Message> outbox_ ABSL_GUARDED_BY(mutex_);
   bool flush_posted_ ABSL_GUARDED_BY(mutex_) = false;
 
@@ -96,7 +114,9 @@ class Stream final : public transport::Channel,
   std::function<void()> on_finish_;
   std::function<void()> on_gone_;
   std::optional<Socket> socket_;
+  std::vector<transport::PayloadCodec> codecs_;  // Of the other side.
   transport::MessageWriter writer_;
+  std::optional<transport::PackingMeter> meter_;  // Where packing is measured.
   std::optional<transport::MessageReader> reader_;
   boost::asio::steady_timer timer_;
   int64_t gather_bytes_ = 0;

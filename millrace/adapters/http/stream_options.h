@@ -12,8 +12,13 @@ using base::literals::operator""_GiB;
 // Which payloads get a checksum. It costs a fifth to a half more processor time.
 enum class PayloadSums { kNever, kBetweenHosts, kAlways };
 
+// Which payloads are compressed: by what is measured (transport/packing_choice.h),
+// never between processes of one host; the others are for tests and measurements.
+enum class PayloadPacking { kNever, kMeasured, kLz4, kZstd };
+
 struct StreamOptions {
   PayloadSums sums = PayloadSums::kBetweenHosts;
+  PayloadPacking packing = PayloadPacking::kMeasured;
   base::Bytes payload_max = 4_GiB;  // Of one message that is received.
   base::Bytes queued_max = 8_GiB;  // Beyond this the sender keeps no credits: an error.
   absl::Duration ping_after = absl::Seconds(5);    // Without anything to send.

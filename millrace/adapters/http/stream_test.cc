@@ -1,5 +1,6 @@
 #include "millrace/adapters/http/stream.h"
 
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +38,7 @@
 #include "millrace/core/pool.h"
 #include "millrace/frames/frame.h"
 #include "millrace/transport/channel.h"
+#include "millrace/transport/message_writer.h"
 #include "millrace/transport/payloads_test.h"
 #include "millrace/transport/prefix.h"
 #include "millrace/transport/recorder_test.h"
@@ -93,6 +95,66 @@ TEST(StreamTest, MessagesComeBackBitForBit) {
     channel->Close();
     EXPECT_THAT(recorder.WaitClosed(), IsOk());
   }
+}
+
+TEST(StreamTest, PackedMessagesComeBackBitForBit) {
+  for (const PayloadPacking packing : {PayloadPacking::kLz4, PayloadPacking::kZstd}) {
+    const auto server = StartServer({.stream = {.packing = packing}});
+    const auto client = MakeClient({.stream = {.packing = packing}});
+    Recorder recorder;
+    const auto channel = Open(*client, *server, recorder.Events());
+    const frames::Frame words = transport::WordyFrame(5 << 20);
+    const frames::Frame noise = RandomFrame(1 << 20, 7);
+    channel->Send({.head = "first"});
+    ASSERT_EQ(recorder.Wait(1).size(), 1) << "it is open: what follows is packed";
+    channel->Send({.head = "words", .payload = words});
+    channel->Send({.head = "noise", .payload = noise});
+    const std::vector<Received> received = recorder.Wait(3);
+    ASSERT_EQ(received.size(), 3);
+    EXPECT_TRUE(received[1].payload.text() == BytesOf(words));
+    EXPECT_TRUE(received[2].payload.text() == BytesOf(noise));
+    const transport::ChannelStats stats = channel->stats();
+    EXPECT_EQ(stats.messages, 3);
+    EXPECT_EQ(stats.packed_messages, 2);
+    EXPECT_EQ(stats.codec, packing == PayloadPacking::kLz4 ? "lz4" : "zstd");
+    EXPECT_EQ(stats.bytes, 15 + words.bytes() + noise.bytes());
+    EXPECT_LT(stats.wire_bytes, 2 << 20);
+    channel->Close();
+    EXPECT_THAT(recorder.WaitClosed(), IsOk());
+  }
+}
+
+TEST(StreamTest, NothingIsPackedOnOneHost) {
+  const auto server = StartServer();
+  const auto client = MakeClient();
+  Recorder recorder;
+  const auto channel = Open(*client, *server, recorder.Events());
+  for (int i = 0; i < 3; ++i) {
+    channel->Send({.head = "", .payload = transport::WordyFrame(1 << 20)});
+    ASSERT_EQ(recorder.Wait(i + 1).size(), i + 1);
+  }
+  EXPECT_EQ(channel->stats().reason, "both ends are on one host");
+  EXPECT_EQ(channel->stats().packed_messages, 0);
+  EXPECT_GT(channel->stats().wire_bytes, 3 << 20);
+  channel->Close();
+  EXPECT_THAT(recorder.WaitClosed(), IsOk());
+}
+
+// It is of an older version, and says nothing.
+TEST(StreamTest, WhoDoesNotSayThatItUnpacksIsSentNothingPacked) {
+  const auto server = StartServer(
+      {.stream = {.sums = PayloadSums::kNever, .packing = PayloadPacking::kZstd}});
+  RawSocket socket = UpgradedSocket(*server);
+  transport::MessageWriter writer;
+  writer.set_sums(false);
+  writer.Add({.head = "words", .payload = transport::WordyFrame(200'000)});
+  writer.Add({.head = "the end"});
+  std::string bytes;
+  for (const iovec& piece : writer.Gather(1 << 30)) {
+    bytes.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
+  }
+  socket.Send(bytes);
+  EXPECT_TRUE(socket.ReadUntil("the end") == bytes) << "the echo, as it was sent";
 }
 
 TEST(StreamTest, SeveralChannelsAtOnce) {

@@ -68,7 +68,7 @@ absl::Status OfFunction(absl::Status error) {
   return error;
 }
 
-const ops::Library& Library() {
+void AddPythonOperators() {
   static const bool extended = [] {  // Once, before anybody uses it.
     ops::ExtendDefaultLibrary(arrow::AddOperators);
     ops::ExtendDefaultLibrary([](ops::Library& library) {
@@ -78,6 +78,10 @@ const ops::Library& Library() {
     return true;
   }();
   CHECK(extended);
+}
+
+const ops::Library& Library() {
+  AddPythonOperators();
   return ops::DefaultLibrary();
 }
 

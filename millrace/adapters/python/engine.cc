@@ -65,10 +65,12 @@ std::unique_ptr<Iterator> Engine::Open(const Pipeline& pipeline,
       settings.here ? std::make_unique<Here>(settings.here) : nullptr, options.origins);
 }
 
-std::optional<core::Block> Engine::FirstRow(const Pipeline& pipeline) const {
+std::optional<core::Block> Engine::FirstRow(const Pipeline& pipeline,
+                                            std::function<bool()> interrupt) const {
   const rewrite::Rewritten rewritten =
       Checked(rewrite::Rewrite(pipeline.inner(), Catalog()));
   const auto iterator = Checked(inner_->Open(rewritten, Library(), {}));
+  iterator->SetInterrupt(std::move(interrupt));
   const std::optional<core::Block> block = Checked(iterator->Next());
   if (!block) return std::nullopt;
   return block->Slice(0, 1);

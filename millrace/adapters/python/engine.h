@@ -105,8 +105,10 @@ class Engine {
   std::unique_ptr<Iterator> Open(const Pipeline& pipeline,
                                  const PassSettings& settings) const;
 
-  // The first row of a pipeline's epoch 0; nothing where there is none.
-  std::optional<core::Block> FirstRow(const Pipeline& pipeline) const;
+  // The first row of a pipeline's epoch 0; nothing where there is none. `interrupt` as
+  // an Iterator has it.
+  std::optional<core::Block> FirstRow(const Pipeline& pipeline,
+                                      std::function<bool()> interrupt) const;
 
   // Saves one pass in files; gives how many rows.
   int64_t Save(const Pipeline& pipeline, const SaveSettings& settings) const;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -28,7 +29,16 @@ struct FunctionCall {
   // What a process may take, the first time, to start and to load the function.
   absl::Duration start_timeout = absl::Minutes(5);
   const std::atomic<bool>* cancelled = nullptr;  // Set when nobody wants the result.
+  // Asked now and then while it is waited for; true where nobody wants the result.
+  std::function<bool()> interrupt = nullptr;
+
+  bool IsWanted() const {
+    return (cancelled == nullptr || !cancelled->load()) && !(interrupt && interrupt());
+  }
 };
+
+// Between two looks at whether a result is still wanted.
+inline constexpr absl::Duration kWaitSlice = absl::Milliseconds(50);
 
 // A generator at work, by a number of its own. It begins with the first call, and lets
 // so many of its rows go by.

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,6 +46,7 @@ class HandingOver {
     Rows rows = {.count = block.rows()};
     std::vector<core::Column> columns = block.columns();
     block = {};  // From here on, what others hold is what counts.
+    if (use_ == Use::kOwn) FindOwn(columns);
     for (core::Column& column : columns) {
       rows.columns.push_back(TRY(Convert(std::move(column))));
     }
@@ -85,9 +88,37 @@ class HandingOver {
         GiveNumbers(tensor->dtype(), SizesOf(tensor->shape()), tensor->values()));
   }
 
+  // Finds memory that these columns alone have, each a part of its own, as those of a
+  // frame that was received have.
+  void FindOwn(const std::vector<core::Column>& columns) {
+    std::map<const core::Storage*, std::vector<const core::Buffer*>> parts;
+    for (const core::Column& column : columns) {
+      if (column.HoldsTensors()) return;
+      parts[column.values().storage().get()].push_back(&column.values());
+      for (const core::Level& level : column.levels()) {
+        parts[level.offsets.storage().get()].push_back(&level.offsets);
+      }
+    }
+    for (auto& [storage, buffers] : parts) {
+      if (storage == nullptr || buffers.size() < 2) continue;
+      const bool alone = buffers[0]->storage().use_count() == std::ssize(buffers);
+      if (alone && AreApart(buffers)) own_.insert(storage);
+    }
+  }
+
+  static bool AreApart(std::vector<const core::Buffer*>& buffers) {
+    std::ranges::sort(buffers, {}, &core::Buffer::data);
+    const auto overlap = [](const core::Buffer* one, const core::Buffer* next) {
+      return one->data() + one->size() > next->data();
+    };
+    return std::ranges::adjacent_find(buffers, overlap) == buffers.end();
+  }
+
   // Whether nobody else has the memory, another column included.
-  static bool IsOwn(const core::Buffer& values) {
-    return values.storage() != nullptr && values.storage().use_count() == 1;
+  bool IsOwn(const core::Buffer& values) const {
+    const std::shared_ptr<core::Storage>& storage = values.storage();
+    if (storage == nullptr) return false;
+    return storage.use_count() == 1 || own_.contains(storage.get());
   }
 
   absl::StatusOr<Array> GiveNumbers(core::DType dtype, std::vector<int64_t> shape,
@@ -228,6 +259,7 @@ class HandingOver {
   }
 
   const Use use_;
+  std::set<const core::Storage*> own_;
   int64_t copied_bytes_ = 0;
 };
 

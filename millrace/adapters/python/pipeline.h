@@ -21,6 +21,10 @@ class Pipeline;
 
 namespace millrace::python {
 
+// Has operators that call Python functions among those of this process. Whatever else
+// needs them here does this by itself.
+void AddPythonOperators();
+
 // All operators and kernels as JSON (api/catalog.h).
 std::string CatalogJson();
 

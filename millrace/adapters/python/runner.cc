@@ -96,21 +96,26 @@ void ClearRunners() { Runners().Clear(); }
 std::vector<int> RunnerPids() { return Runners().Pids(); }
 
 Sample SampleFunction(const Engine& engine, const Pipeline& input,
-                      const Attachment& function, double timeout) {
-  const std::optional<core::Block> first = engine.FirstRow(input);
+                      const Attachment& function, const SamplePatience& patience) {
+  const std::optional<core::Block> first = engine.FirstRow(input, patience.interrupt);
   if (!first) return {};
-  const FunctionResult result = Checked(
-      Runners().Call({.function = function.inner(), .timeout = absl::Seconds(timeout)},
-                     *first, core::HeapPool()));
+  const FunctionResult result =
+      Checked(Runners().Call({.function = function.inner(),
+                              .timeout = absl::Seconds(patience.seconds),
+                              .interrupt = patience.interrupt},
+                             *first, core::HeapPool()));
   Check(OfFunction(result.error));
   return {
       .fields = result.fields, .draws = result.draws, .structure = result.structure};
 }
 
-Sample SampleGenerator(const Attachment& function) {
+Sample SampleGenerator(const Attachment& function, const SamplePatience& patience) {
   const auto process = Checked(Runners().TakeApart());
   const FunctionResult result =
-      Checked(process->Generate({.function = function.inner()}, {}));
+      Checked(process->Generate({.function = function.inner(),
+                                 .timeout = absl::Seconds(patience.seconds),
+                                 .interrupt = patience.interrupt},
+                                {}));
   if (result.rows.rows() == 0) Check(result.error);
   return {.fields = result.fields, .draws = result.draws};
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -38,12 +39,19 @@ struct Sample {
   std::string structure = {};  // As api::PythonAnswer has it.
 };
 
+// How long to wait for a sample: `interrupt` is asked now and then, and where it says
+// true, that is an Error.
+struct SamplePatience {
+  double seconds = 1e9;
+  std::function<bool()> interrupt = nullptr;
+};
+
 // Calls a function on the first row of a pipeline, in a process as it will run.
 Sample SampleFunction(const Engine& engine, const Pipeline& input,
-                      const Attachment& function, double timeout);
+                      const Attachment& function, const SamplePatience& patience);
 
 // Begins a generator, in a process as it will run, and takes its first row.
-Sample SampleGenerator(const Attachment& function);
+Sample SampleGenerator(const Attachment& function, const SamplePatience& patience);
 
 // --- In such a process ---
 

@@ -8,17 +8,24 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 
 #include "millrace/adapters/python/function_call.h"
 #include "millrace/adapters/python/here.h"
 #include "millrace/adapters/python/runner_process.h"
+#include "millrace/base/clock.h"
 #include "millrace/base/mutex.h"
 #include "millrace/base/status.h"
+#include "millrace/base/text.h"
 #include "millrace/core/block.h"
 #include "millrace/core/pool.h"
 
 namespace millrace::python {
+namespace {
+
+// A process may be killed by anybody; one that always ends at once is the function's.
+constexpr int kAttemptsMax = 3;
+
+}  // namespace
 
 void RunnerPool::Configure(RunnerCommand command, int processes) {
   const base::MutexLock lock(&mutex_);
@@ -26,27 +33,34 @@ void RunnerPool::Configure(RunnerCommand command, int processes) {
   processes_max_ = command_.processes = std::max(1, processes);
 }
 
-absl::StatusOr<std::unique_ptr<RunnerProcess>> RunnerPool::Take() {
-  RunnerCommand command;
-  {
-    const base::MutexLock lock(&mutex_);
-    while (busy_ >= processes_max_) {
-      changed_.WaitUntil(&mutex_, absl::InfiniteFuture());
-    }
-    ++busy_;
-    if (auto process = TakeFree()) return process;
-    command = command_;
+// Waits a little for one to be free; tells whether the caller may take it.
+bool RunnerPool::WaitForTurn() {
+  const base::MutexLock lock(&mutex_);
+  if (busy_ >= processes_max_) {
+    changed_.WaitUntil(&mutex_, base::RealClock().Now() + kWaitSlice);
   }
-  auto process = RunnerProcess::Start(command);
+  if (busy_ >= processes_max_) return false;
+  ++busy_;
+  return true;
+}
+
+absl::StatusOr<std::unique_ptr<RunnerProcess>> RunnerPool::Take(
+    const FunctionCall& call) {
+  while (!WaitForTurn()) {
+    if (!call.IsWanted()) return absl::CancelledError("nobody wants the rows any more");
+  }
+  absl::StatusOr<std::unique_ptr<RunnerProcess>> process = TakeApart();
   if (!process.ok()) Return(nullptr);
   return process;
 }
 
 std::unique_ptr<RunnerProcess> RunnerPool::TakeFree() {
-  if (free_.empty()) return nullptr;
-  std::unique_ptr<RunnerProcess> process = std::move(free_.back());
-  free_.pop_back();
-  return process;
+  while (!free_.empty()) {
+    std::unique_ptr<RunnerProcess> process = std::move(free_.back());
+    free_.pop_back();
+    if (process->IsThere()) return process;
+  }
+  return nullptr;
 }
 
 absl::StatusOr<std::unique_ptr<RunnerProcess>> RunnerPool::TakeApart() {
@@ -71,19 +85,35 @@ void RunnerPool::Return(std::unique_ptr<RunnerProcess> process) {
   changed_.NotifyOne();
 }
 
+absl::StatusOr<RunnerPool::Attempt> RunnerPool::Try(const FunctionCall& call,
+                                                    const core::Block& rows,
+                                                    core::Pool& pool) {
+  std::unique_ptr<RunnerProcess> process = TRY(Take(call));
+  Attempt attempt = {.result = process->Call(call, rows, pool)};
+  attempt.failed_row = process->failed_row();
+  if (!attempt.result.ok()) process.reset();
+  Return(std::move(process));
+  return attempt;
+}
+
 absl::StatusOr<FunctionResult> RunnerPool::Call(const FunctionCall& call,
                                                 const core::Block& rows,
                                                 core::Pool& pool) {
   if (Here* const here = Here::Current()) return here->Call(call, rows);
-  std::unique_ptr<RunnerProcess> process = TRY(Take());
-  absl::StatusOr<FunctionResult> result = process->Call(call, rows, pool);
-  const int64_t row = process->failed_row();
-  if (!result.ok()) process.reset();
-  Return(std::move(process));
-  if (result.ok() || !absl::IsAborted(result.status())) return result;
-  const int64_t done = std::clamp<int64_t>(row, 0, rows.rows() - 1);
-  const absl::Status error = absl::DataLossError(result.status().message());
-  return GoOnWithout(call, rows.Slice(0, done), pool, error);
+  for (int attempts = 1;; ++attempts) {
+    Attempt attempt = TRY(Try(call, rows, pool));
+    const absl::Status& status = attempt.result.status();
+    if (!absl::IsAborted(status)) return std::move(attempt.result);
+    if (attempt.failed_row != RunnerProcess::kNoRow) {
+      const int64_t done = std::min(attempt.failed_row, rows.rows() - 1);
+      const absl::Status error = absl::DataLossError(status.message());
+      return GoOnWithout(call, rows.Slice(0, done), pool, error);
+    }
+    if (attempts < kAttemptsMax) continue;
+    return absl::FailedPreconditionError(
+        base::StrCat(base::ToStd(status.message()), " before it began with a row, ",
+                     attempts, " times; its own message is above, look also at init="));
+  }
 }
 
 // The rows before the one in which a process ended were lost with it: done once more.

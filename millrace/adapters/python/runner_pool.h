@@ -3,6 +3,7 @@
 // they die. Thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -23,7 +24,8 @@ class RunnerPool {
   void Configure(RunnerCommand command, int processes);
 
   // Calls a function on rows, in a process that is free; waits for one. A process that
-  // dies or hangs is an error of the row it was at: the rows before it come out.
+  // dies or hangs is an error of the row it was at: the rows before it come out. One
+  // that died before it began is replaced, and no row is the worse for it.
   absl::StatusOr<FunctionResult> Call(const FunctionCall& call, const core::Block& rows,
                                       core::Pool& pool);
 
@@ -39,7 +41,15 @@ class RunnerPool {
   std::vector<int> Pids() const;
 
  private:
-  absl::StatusOr<std::unique_ptr<RunnerProcess>> Take();
+  struct Attempt {
+    absl::StatusOr<FunctionResult> result;
+    int64_t failed_row = 0;
+  };
+
+  absl::StatusOr<Attempt> Try(const FunctionCall& call, const core::Block& rows,
+                              core::Pool& pool);
+  bool WaitForTurn();
+  absl::StatusOr<std::unique_ptr<RunnerProcess>> Take(const FunctionCall& call);
   std::unique_ptr<RunnerProcess> TakeFree() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Return(std::unique_ptr<RunnerProcess> process);
   absl::StatusOr<FunctionResult> GoOnWithout(const FunctionCall& call,

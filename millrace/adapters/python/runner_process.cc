@@ -204,7 +204,19 @@ absl::Status RunnerProcess::MakeRoom(int64_t bytes) {
   return absl::OkStatus();
 }
 
-absl::Status RunnerProcess::Load(const FunctionCall& call, const Patience& patience) {
+// In the first bytes, where the process writes which row it is at.
+void RunnerProcess::NoteNoRow() {
+  constexpr int64_t kNone = kNoRow;
+  std::memcpy(input_->data(), &kNone, sizeof(kNone));
+}
+
+bool RunnerProcess::IsThere() const {
+  pollfd ready = {.fd = socket_, .events = POLLRDHUP, .revents = 0};
+  return poll(&ready, 1, 0) == 0;
+}
+
+absl::Status RunnerProcess::Load(const Patience& patience) {
+  const FunctionCall& call = patience.call;
   const std::string hash = base::ToHex(call.function.hash());
   if (loaded_.contains(hash)) return absl::OkStatus();
   const std::string_view content = call.function.content();
@@ -232,12 +244,11 @@ absl::Status RunnerProcess::WriteRows(const core::Block& rows, core::Pool& pool,
 absl::StatusOr<FunctionResult> RunnerProcess::Call(const FunctionCall& call,
                                                    const core::Block& rows,
                                                    core::Pool& pool) {
-  failed_row_ = 0;
-  const Patience patience = {call.timeout, call.cancelled};
-  TRY(Load(call, {std::max(call.timeout, call.start_timeout), call.cancelled}));
+  failed_row_ = kNoRow;
+  TRY(Load({std::max(call.timeout, call.start_timeout), call}));
   api::PythonCall message = MapMessage(call);
   TRY(WriteRows(rows, pool, message));
-  const api::PythonAnswer answer = TRY(Ask(message, patience));
+  const api::PythonAnswer answer = TRY(Ask(message, {call.timeout, call}));
   FunctionResult result = TRY(ResultOf(answer, rows.rows()));
   TRY(TakeRows(answer, result));
   return result;
@@ -245,9 +256,9 @@ absl::StatusOr<FunctionResult> RunnerProcess::Call(const FunctionCall& call,
 
 absl::StatusOr<FunctionResult> RunnerProcess::Generate(const FunctionCall& call,
                                                        const RowStream& stream) {
-  TRY(Load(call, {call.start_timeout, call.cancelled}));
+  TRY(Load({call.start_timeout, call}));
   const api::PythonAnswer answer =
-      TRY(Ask(GenerateMessage(call, stream), {call.timeout, call.cancelled}));
+      TRY(Ask(GenerateMessage(call, stream), {call.timeout, call}));
   FunctionResult result = TRY(ResultOf(answer, {}));
   TRY(TakeRows(answer, result));
   return result;
@@ -298,6 +309,7 @@ absl::Status RunnerProcess::Send(const std::string& message) const {
 absl::StatusOr<api::PythonAnswer> RunnerProcess::Ask(const api::PythonCall& call,
                                                      const Patience& patience) {
   api::PythonCall message = call;
+  if (input_ != nullptr) NoteNoRow();
   message.process = number_.value();
   message.processes = std::max<int64_t>(processes_, number_.value() + 1);
   {
@@ -320,15 +332,14 @@ absl::StatusOr<api::PythonAnswer> RunnerProcess::Ask(const api::PythonCall& call
 }
 
 absl::Status RunnerProcess::Wait(const Patience& patience) {
-  constexpr absl::Duration kSlice = absl::Milliseconds(50);
   pollfd ready = {.fd = socket_, .events = POLLIN, .revents = 0};
   for (absl::Duration left = patience.timeout; left > absl::ZeroDuration();
-       left -= kSlice) {
-    const absl::Duration slice = std::min(left, kSlice);
+       left -= kWaitSlice) {
+    const absl::Duration slice = std::min(left, kWaitSlice);
     if (poll(&ready, 1, static_cast<int>(absl::ToInt64Milliseconds(slice))) > 0) {
       return absl::OkStatus();
     }
-    if (patience.cancelled != nullptr && patience.cancelled->load()) {
+    if (!patience.call.IsWanted()) {
       return End(absl::CancelledError("nobody wants the rows any more"));
     }
   }
@@ -357,6 +368,7 @@ absl::StatusOr<std::string> RunnerProcess::Receive(int& descriptor) {
 absl::Status RunnerProcess::End(const absl::Status& why) {
   kill(pid_, SIGKILL);
   Ended().IgnoreError();
+  failed_row_ = std::max<int64_t>(failed_row_, 0);  // It had its time.
   return why;
 }
 

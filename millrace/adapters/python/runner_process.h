@@ -5,7 +5,6 @@
 
 #include <sys/types.h>
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -50,7 +49,7 @@ class RunnerProcess {
 
   // Calls a function on rows. An error that is no row's means that the process is of no
   // use any more; Aborted, that it died or hung in a row, whose number is in
-  // failed_row.
+  // failed_row, or died before it began with any.
   absl::StatusOr<FunctionResult> Call(const FunctionCall& call, const core::Block& rows,
                                       core::Pool& pool);
 
@@ -59,8 +58,14 @@ class RunnerProcess {
   absl::StatusOr<FunctionResult> Generate(const FunctionCall& call,
                                           const RowStream& stream);
 
-  // The row in which the process ended, of the call that did not return.
+  // The row in which the process ended, of the call that did not return; kNoRow where
+  // that was before the first: no row is to blame.
+  static constexpr int64_t kNoRow = -1;
+
   int64_t failed_row() const { return failed_row_; }
+
+  // False once the process has ended, while nobody called it.
+  bool IsThere() const;
 
   pid_t pid() const { return pid_; }
 
@@ -88,14 +93,15 @@ class RunnerProcess {
 
   RunnerProcess(int socket, pid_t pid, int processes);
 
-  // How long an answer may take.
+  // How long an answer may take, and to what.
   struct Patience {
     absl::Duration timeout;
-    const std::atomic<bool>* cancelled;
+    const FunctionCall& call;
   };
 
-  absl::Status Load(const FunctionCall& call, const Patience& patience);
+  absl::Status Load(const Patience& patience);
   absl::Status MakeRoom(int64_t bytes);
+  void NoteNoRow();
   absl::Status WriteRows(const core::Block& rows, core::Pool& pool,
                          api::PythonCall& call);
   absl::Status Send(const std::string& message) const;
@@ -114,7 +120,7 @@ class RunnerProcess {
   const int processes_;
   bool reaped_ = false;
   bool region_is_new_ = false;
-  int64_t failed_row_ = 0;
+  int64_t failed_row_ = kNoRow;
   std::shared_ptr<SharedRegion> input_;
   absl::flat_hash_set<std::string> loaded_;
   absl::flat_hash_map<int64_t, std::shared_ptr<SharedRegion>> answers_;

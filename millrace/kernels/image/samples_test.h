@@ -15,6 +15,7 @@
 #include "png.h"
 
 #include "millrace/base/check.h"
+#include "millrace/base/golden_file.h"
 #include "millrace/base/random.h"
 #include "millrace/base/text.h"
 #include "millrace/kernels/image/image.h"
@@ -166,16 +167,11 @@ inline std::string EncodePng(const Picture& picture,
 // --- Files ---
 
 inline std::string ReadSample(const std::string& name) {
-#ifdef MILLRACE_SOURCE_DIR
   const std::string path =
-      base::StrCat(MILLRACE_SOURCE_DIR, "/millrace/kernels/image/testdata/", name);
+      base::SourcePath(base::StrCat("millrace/kernels/image/testdata/", name));
   std::ifstream file(path, std::ios::binary);
   CHECK(file.good()) << path;
   return {std::istreambuf_iterator<char>(file), {}};
-#else
-  CHECK(false) << "only tests read samples, such as " << name;
-  return {};
-#endif
 }
 
 }  // namespace millrace::kernels

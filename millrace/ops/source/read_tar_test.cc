@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "millrace/base/golden_file.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
 #include "millrace/codec/compress_test.h"
@@ -34,7 +35,9 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::SizeIs;
 
-constexpr char kSamples[] = MILLRACE_SOURCE_DIR "/millrace/ops/testdata/samples/";
+std::string Sample(std::string_view name) {
+  return base::SourcePath(base::StrCat("millrace/ops/testdata/samples/", name));
+}
 
 std::string ReadTar(const std::string& path, std::string_view fields) {
   return Call("read_tar", path, base::StrCat(", fields=[", fields, "]"));
@@ -57,16 +60,14 @@ std::vector<PlainRow> SampleRows() {
 
 TEST(ReadTarTest, ReadsWhatWebdatasetWrote) {
   for (const char* name : {"plain.tar", "zipped.tar.gz", "zipped.tar.zst"}) {
-    const auto rows = ReadPlain(
-        ReadTar(base::StrCat(kSamples, name), "\"cls\", \"txt\", \"seg.png\""));
+    const auto rows = ReadPlain(ReadTar(Sample(name), "\"cls\", \"txt\", \"seg.png\""));
     ASSERT_THAT(rows, IsOk()) << name;
     EXPECT_EQ(rows->rows, SampleRows()) << name;
   }
 }
 
 TEST(ReadTarTest, ReadsNamesThatAreTooLongForUstar) {
-  const auto rows =
-      ReadPlain(ReadTar(base::StrCat(kSamples, "long.tar.gz"), "\"cls\""));
+  const auto rows = ReadPlain(ReadTar(Sample("long.tar.gz"), "\"cls\""));
   ASSERT_THAT(rows, IsOk());
   ASSERT_THAT(rows->rows, SizeIs(2));
   EXPECT_EQ(rows->rows[1].at("__key__"),

@@ -1,5 +1,6 @@
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -7,7 +8,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "millrace/base/golden_file.h"
 #include "millrace/base/status_matchers.h"
+#include "millrace/base/text.h"
 #include "millrace/codec/compress_test.h"
 #include "millrace/ops/bad_rows.h"
 #include "millrace/ops/source/plain_files_test.h"
@@ -26,7 +29,9 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr char kSamples[] = MILLRACE_SOURCE_DIR "/millrace/ops/testdata/samples/";
+std::string Sample(std::string_view name) {
+  return base::SourcePath(base::StrCat("millrace/ops/testdata/samples/", name));
+}
 
 // What tools/format_samples.py wrote.
 std::vector<std::string> SampleRecords() {
@@ -53,10 +58,8 @@ auto Read(const std::string& path, BadRows& bad_rows = NoBadRows()) {
 }
 
 TEST(ReadTfrecordTest, ReadsWhatTensorflowWrote) {
-  EXPECT_THAT(Read(std::string(kSamples) + "plain.tfrecord"),
-              IsOkAndHolds(SampleRecords()));
-  EXPECT_THAT(Read(std::string(kSamples) + "zipped.tfrecord.gz"),
-              IsOkAndHolds(SampleRecords()));
+  EXPECT_THAT(Read(Sample("plain.tfrecord")), IsOkAndHolds(SampleRecords()));
+  EXPECT_THAT(Read(Sample("zipped.tfrecord.gz")), IsOkAndHolds(SampleRecords()));
 }
 
 TEST(ReadTfrecordTest, ReadsRowsOfAllSizes) {

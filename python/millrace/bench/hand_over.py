@@ -14,7 +14,7 @@ import importlib
 import importlib.util
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -37,16 +37,11 @@ def lines(repeats: int) -> list[Line]:
     """Measure every framework that is here; of all numbers of columns, the worst."""
     here = [name for name in _FRAMEWORKS if importlib.util.find_spec(name) is not None]
     datasets = {columns: _dataset(columns) for columns in _COLUMNS}
-    in_cpp = {
-        columns: _best(repeats, partial(_cpp, ds)) for columns, ds in datasets.items()
-    }
     found = []
     for name in here:
-        over = {
-            columns: _best(repeats, partial(_python, ds, name)) - in_cpp[columns]
-            for columns, ds in datasets.items()
-        }
-        own = {columns: _own(repeats, ds, name) for columns, ds in datasets.items()}
+        over, own = {}, {}
+        for columns, ds in datasets.items():
+            over[columns], own[columns] = _measure(repeats, ds, name)
         found.append(_line(name, over, own))
     return found
 
@@ -67,13 +62,14 @@ def _line(framework: str, over: dict[int, float], own: dict[int, float]) -> Line
     )
 
 
-def _own(repeats: int, ds: Dataset, framework: str) -> float:
-    """Measure what the framework's own call adds to a batch, where that is slow."""
+def _measure(repeats: int, ds: Dataset, framework: str) -> tuple[float, float]:
+    """Measure what a batch takes over C++, and what of it is the framework's own."""
+    measures = [partial(_cpp, ds), partial(_python, ds, framework)]
     call = _call(framework)
-    if call is None:
-        return 0.0
-    with_call = _best(repeats, partial(_by_hand, ds, call))
-    return with_call - _best(repeats, partial(_python, ds, "numpy"))
+    if call is not None:
+        measures += [partial(_python, ds, "numpy"), partial(_by_hand, ds, call)]
+    in_cpp, ours, *rest = _bests(repeats, measures)
+    return ours - in_cpp, rest[1] - rest[0] if rest else 0.0
 
 
 def _call(framework: str) -> Callable[[list[Any]], object] | None:
@@ -138,5 +134,7 @@ def _after_pause() -> int:
     return time.thread_time_ns()
 
 
-def _best(repeats: int, measure: Callable[[], float]) -> float:
-    return min(measure() for _ in range(repeats))
+def _bests(repeats: int, measures: Sequence[Callable[[], float]]) -> list[float]:
+    """Measure several things in turn, so often; give the best of each."""
+    rounds = [[measure() for measure in measures] for _ in range(repeats)]
+    return [min(values) for values in zip(*rounds, strict=True)]

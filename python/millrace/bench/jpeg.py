@@ -24,7 +24,7 @@ from millrace.engine import budget
 from millrace.kernels import image as images
 
 _SHARDS = 4
-_ROWS = 2048
+_ROWS = 4096
 _SIZE = (224, 224)
 _BATCH = 64
 

@@ -90,3 +90,18 @@ def as_json(lines: Sequence[Line]) -> str:
         for line in lines
     ]
     return json.dumps(told, indent=2)
+
+
+def from_json(text: str | bytes) -> list[Line]:
+    """Read lines that `as_json` wrote.
+
+    Example:
+        >>> line = Line("a", "s", 1.0, 2.0, "b", 0.5)
+        >>> from_json(as_json([line])) == [line]
+        True
+    """
+    names = {field.name for field in dataclasses.fields(Line)}
+    return [
+        Line(**{name: told[name] for name in told.keys() & names})
+        for told in json.loads(text)
+    ]

@@ -10,11 +10,13 @@ import mmap
 import os
 import pickle
 import select
+import shutil
 import signal
 import socket
 import time
 import traceback
 import warnings
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -35,7 +37,22 @@ from millrace.torch.worker_main import Job, Start, die_with_parent, leave, run_w
 _GRACE_SECONDS = 2.0
 
 
-def run_template(control: socket.socket, job: Any, dies_with_parent: bool) -> None:
+@dataclass(frozen=True)
+class Trainer:
+    """What a template must know of the process that it works for.
+
+    Attributes:
+        dies_with: Whether the kernel is to end the template with the trainer.
+        folder: Of temporary files, which the trainer removes at its end; "" for none.
+        pid: Its own.
+    """
+
+    dies_with: bool
+    folder: str = ""
+    pid: int = field(default_factory=os.getpid)
+
+
+def run_template(control: socket.socket, job: Any, trainer: Trainer) -> None:
     """Serves the trainer's requests for workers; returns when it has hung up.
 
     `job` is the Job itself where memory was inherited, else a descriptor (as
@@ -43,16 +60,37 @@ def run_template(control: socket.socket, job: Any, dies_with_parent: bool) -> No
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    if dies_with_parent:
+    if trainer.dies_with:
         die_with_parent()
+    end = _end_of(trainer.pid)
+    if not _serve(control, job) and trainer.folder:
+        _remove_remains(end, trainer.folder)
+
+
+def _serve(control: socket.socket, job: Any) -> bool:
+    """Until the trainer is done, which is told, or has hung up: then False."""
     try:
         template = _Template(control, *_prepare(job))
     except Exception as error:
         trace = "".join(traceback.format_exception(error))
         message = f"{type(error).__qualname__}: {error}"
         send(control, TemplateFailure(pickle.dumps(RuntimeError(message)), trace))
-        return
-    template.serve()
+        return True
+    return template.serve()
+
+
+def _end_of(pid: int) -> int | None:
+    """A descriptor that tells when a process has ended; None if it has."""
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        return None
+
+
+def _remove_remains(end: int | None, folder: str) -> None:
+    """Removes what a trainer that was killed could not remove by itself."""
+    if end is None or select.select([end], [], [], _GRACE_SECONDS)[0]:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _prepare(job: Any) -> tuple[Job, int]:
@@ -88,29 +126,30 @@ class _Template:
         self._poll.register(control, select.POLLIN)
         self._children: dict[int, tuple[int, int]] = {}  # By pidfd: number and pid.
 
-    def serve(self) -> None:
-        """Until the trainer hangs up; then nothing of it is left."""
+    def serve(self) -> bool:
+        """Until the trainer closes or hangs up, False; then no worker is left."""
         while True:
             for descriptor, _ in self._poll.poll():
                 if descriptor in self._children:
                     self._reap(descriptor)
-                elif not self._obey():
-                    return
+                elif (closed := self._obey()) is not None:
+                    return closed
 
-    def _obey(self) -> bool:
-        """Handles one message; False after the last."""
+    def _obey(self) -> bool | None:
+        """Handles one message; after the last, tells whether that was a farewell."""
         message, descriptors = receive(self._control)
         if isinstance(message, StartWorker):
             self._start(message, descriptors[0])
-            return True
-        if isinstance(message, Close):
+            return None
+        closed = isinstance(message, Close)
+        if closed:
             self._wait_for_children()
         for pidfd, (_, pid) in list(self._children.items()):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
             os.close(pidfd)
-        return False
+        return closed
 
     def _start(self, message: StartWorker, descriptor: int) -> None:
         with warnings.catch_warnings():

@@ -3,6 +3,7 @@
 import contextlib
 import multiprocessing
 import multiprocessing.context
+import multiprocessing.util
 import os
 import pickle
 import selectors
@@ -33,7 +34,7 @@ from millrace.torch.messages import (
     receive,
     send,
 )
-from millrace.torch.template import run_template
+from millrace.torch.template import Trainer, run_template
 from millrace.torch.worker_main import Job
 
 # Tensors below this size are copied: sharing one costs a descriptor.
@@ -264,9 +265,12 @@ def _start_template(
     method = context.get_start_method()
     main = threading.current_thread() is threading.main_thread()
     if method == "fork":
-        return 0, _launch(context, (control, job, main))
+        return 0, _launch(context, (control, job, Trainer(dies_with=main)))
+    # The server of forkserver is reached by a socket in this folder.
+    folder = multiprocessing.util.get_temp_dir() if method == "forkserver" else ""
+    trainer = Trainer(dies_with=main and method == "spawn", folder=folder)
     with _PickledJob(job) as pickled:
-        process = _launch(context, (control, pickled, main and method == "spawn"))
+        process = _launch(context, (control, pickled, trainer))
         return pickled.size, process
 
 
