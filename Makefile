@@ -38,7 +38,7 @@ demo: setup-package configure-release  ## Build; a service feeds a training loop
 	$(call say,Running the demo)
 	@PYTHONPATH=build/release/python $(PYTHON) -m millrace.command demo
 
-test: setup-check  ## Run every check there is
+test: setup-check  ## What must pass before a change is taken
 	@tools/check
 
 unit: configure-dev  ## Build and run the C++ tests

@@ -33,6 +33,29 @@ set(MILLRACE_ABSEIL
     absl::statusor absl::str_format absl::strings absl::symbolize
     absl::synchronization absl::time)
 
+# Lets the fuzzer see which branches an input took.
+set(MILLRACE_LIBRARY_OPTIONS $<$<BOOL:${MILLRACE_FUZZ}>:-fsanitize=fuzzer-no-link>)
+
+# Tests run briefly and are compiled often: optimising them would cost more.
+set(MILLRACE_TEST_OPTIONS -O0)
+
+# Reading the headers of Abseil and of the test framework is half of compiling a file:
+# they are read once, for all libraries and for all tests, each compiled as its target
+# here is. clang-tidy does not see this: each file includes what it uses.
+set(_millrace_empty ${CMAKE_BINARY_DIR}/empty.cc)
+file(CONFIGURE OUTPUT ${_millrace_empty} CONTENT "")
+add_library(library_headers STATIC EXCLUDE_FROM_ALL ${_millrace_empty})
+target_compile_options(library_headers PRIVATE ${MILLRACE_LIBRARY_OPTIONS})
+target_precompile_headers(library_headers PRIVATE
+                          ${CMAKE_CURRENT_LIST_DIR}/library_headers.h)
+if(MILLRACE_TESTS)
+  add_executable(test_headers EXCLUDE_FROM_ALL ${_millrace_empty})
+  target_link_libraries(test_headers PRIVATE GTest::gmock_main)
+  target_compile_options(test_headers PRIVATE ${MILLRACE_TEST_OPTIONS})
+  target_precompile_headers(test_headers PRIVATE
+                            ${CMAKE_CURRENT_LIST_DIR}/test_headers.h)
+endif()
+
 add_custom_target(benches COMMENT "Building the benchmarks")
 add_custom_target(fuzzers COMMENT "Building the fuzz targets")
 
@@ -100,9 +123,8 @@ function(_millrace_library name target sources uses links)
   add_library(${target} STATIC ${sources})
   target_include_directories(${target} PUBLIC ${root})
   target_link_libraries(${target} PUBLIC ${MILLRACE_ABSEIL} PRIVATE ${links})
-  if(MILLRACE_FUZZ)  # Lets the fuzzer see which branches an input took.
-    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
-  endif()
+  target_compile_options(${target} PRIVATE ${MILLRACE_LIBRARY_OPTIONS})
+  target_precompile_headers(${target} REUSE_FROM library_headers)
   foreach(used IN LISTS uses)
     string(REPLACE "/" "_" used_target ${used})
     if(NOT TARGET ${used_target})
@@ -132,9 +154,8 @@ function(_millrace_tests name target files threads)
 
   add_executable(${target}_test ${files})
   target_link_libraries(${target}_test PRIVATE ${target} GTest::gmock_main)
-  # Tests run briefly and are compiled often: optimising them would cost more.
-  target_compile_options(${target}_test PRIVATE -O0)
-  _millrace_test_headers(${target}_test)
+  target_compile_options(${target}_test PRIVATE ${MILLRACE_TEST_OPTIONS})
+  target_precompile_headers(${target}_test REUSE_FROM test_headers)
   foreach(file IN LISTS files)
     cmake_path(GET file STEM stem)
     string(REGEX REPLACE "_test$" "" stem ${stem})
@@ -169,19 +190,6 @@ function(_millrace_tests name target files threads)
         ENVIRONMENT "${environment}")
     endforeach()
   endforeach()
-endfunction()
-
-# Reading the headers of the test framework is most of compiling a test: they are read
-# once, for all tests. clang-tidy does not see this: each file includes what it uses.
-function(_millrace_test_headers test)
-  get_property(first GLOBAL PROPERTY MILLRACE_FIRST_TEST)
-  if(first)
-    target_precompile_headers(${test} REUSE_FROM ${first})
-  else()
-    target_precompile_headers(${test} PRIVATE
-                              ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/test_headers.h)
-    set_property(GLOBAL PROPERTY MILLRACE_FIRST_TEST ${test})
-  endif()
 endfunction()
 
 # A benchmark or fuzz target: an executable of its own, built only when asked for.

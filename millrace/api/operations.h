@@ -63,6 +63,7 @@ struct JobSummary {
   int64_t lanes = 0;          // Of a pass; -1: there is no end of them.
   int64_t pass = 0;           // Of the consumer that is behind the others.
   int64_t taken = 0;          // Batches of all consumers, in this start.
+  int64_t left_out_rows = 0;  // With remainder="drop": that filled no round.
   int64_t lanes_placed = 0;   // Now.
   int64_t lanes_waiting = 0;  // Needed now, and no worker may run them.
   int64_t heard_ms = 0;       // Since a consumer was heard of.
@@ -77,8 +78,8 @@ struct JobSummary {
 
 BOOST_DESCRIBE_STRUCT(JobSummary, (),
                       (job, name, pipeline, order, consumers, consumers_heard,
-                       incarnation, run, lanes, pass, taken, lanes_placed,
-                       lanes_waiting, heard_ms, state, seed, workers,
+                       incarnation, run, lanes, pass, taken, left_out_rows,
+                       lanes_placed, lanes_waiting, heard_ms, state, seed, workers,
                        batches_per_second, waiting))
 
 struct JobList {

@@ -14,6 +14,8 @@ namespace millrace::api {
 inline constexpr int64_t kToLeftovers = -1;  // They are dealt once all lanes ended.
 inline constexpr int64_t kToNobody = -2;     // They were lost with a worker.
 
+inline constexpr int64_t kEndless = -1;  // Lanes of a pass that has no end.
+
 // So many lanes of so many rows, one after another.
 struct LaneRun {
   int64_t lanes = 0;
@@ -27,7 +29,7 @@ BOOST_DESCRIBE_STRUCT(LaneRun, (), (lanes, rows))
 // What a consumer knows of a pass that it begins; the same from all of them.
 struct PassFacts {
   int64_t pass = 0;
-  int64_t lanes = 0;
+  int64_t lanes = 0;  // Or kEndless.
   int64_t batch_rows = 1;
   bool drop_remainder = false;
   std::vector<LaneRun> rows = {};  // Of all lanes; empty: not known beforehand.

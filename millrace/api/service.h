@@ -88,7 +88,8 @@ struct OpenJob {
   RunName run = {};
   int64_t consumer = 0;
   int64_t member = 0;
-  int64_t opening = 0;     // A number that it drew: another opening has another one.
+  int64_t opening = 0;     // Its number, which the answer to a first request without
+                           // one gives: a later opening has a higher one.
   std::string state = {};  // To go on from; empty: from the start.
   bool resume = false;     // Without a state: from what was told last.
   bool takeover = false;
@@ -104,11 +105,13 @@ BOOST_DESCRIBE_STRUCT(OpenJob, (),
 struct OpenedJob {
   bool ready = false;
   std::string waits_for = {};  // What for, in words, until it is.
+  int64_t opening = 0;         // To ask again with, where it was asked without.
   int64_t job = 0;
   int64_t incarnation = 0;
   int64_t generation = 0;
   int64_t seed = 0;
   int64_t tracks = 0;      // In fixed order.
+  int64_t copies = 1;      // Of all rows in a pass, with sharding off.
   std::string state = {};  // All consumers', as of this start.
   JobFacts facts = {};
   int64_t heartbeat_ms = 1000;
@@ -118,8 +121,8 @@ struct OpenedJob {
 };
 
 BOOST_DESCRIBE_STRUCT(OpenedJob, (),
-                      (ready, waits_for, job, incarnation, generation, seed, tracks,
-                       state, facts, heartbeat_ms, differences))
+                      (ready, waits_for, opening, job, incarnation, generation, seed,
+                       tracks, copies, state, facts, heartbeat_ms, differences))
 
 // --- Consumers ---
 
@@ -147,9 +150,11 @@ BOOST_DESCRIBE_STRUCT(KnownRows, (), (at, rows, ended))
 
 struct ConsumerBeat {
   ReaderHello reader = {};
+  int64_t number = 0;   // Of this opening's beats: who is overtaken is not listened to.
   int64_t version = 0;  // Of the news it has.
   int64_t pass = 0;     // That it takes from.
   int64_t taken = 0;    // Batches, in this start.
+  int64_t left_out_rows = 0;  // In fixed order: that filled no round, in this start.
   std::vector<NeededLane> needs = {};
   std::vector<KnownRows> known = {};      // Where the dispatcher asks for it.
   std::vector<int64_t> unreachable = {};  // Workers.
@@ -164,8 +169,9 @@ struct ConsumerBeat {
 };
 
 BOOST_DESCRIBE_STRUCT(ConsumerBeat, (),
-                      (reader, version, pass, taken, needs, known, unreachable,
-                       waits_for, waits_ms, wait_ms, passes, leaves, state))
+                      (reader, number, version, pass, taken, left_out_rows, needs,
+                       known, unreachable, waits_for, waits_ms, wait_ms, passes, leaves,
+                       state))
 
 struct PlacedLane {
   LaneAddress at = {};
@@ -288,13 +294,14 @@ struct WorkerJob {
   std::string pipeline = {};
   std::string manifest = {};  // Empty: the worker is to list its sources.
   int64_t seed = 0;
+  int64_t copies = 1;      // Of all rows in a pass, with sharding off.
   std::string state = {};  // Says how sources were cut; empty: as they are.
 
   bool operator==(const WorkerJob&) const = default;
 };
 
 BOOST_DESCRIBE_STRUCT(WorkerJob, (),
-                      (job, incarnation, pipeline, manifest, seed, state))
+                      (job, incarnation, pipeline, manifest, seed, copies, state))
 
 struct WorkerNews {
   int64_t version = 0;

@@ -72,11 +72,13 @@ TEST(ServiceTest, JobsGoOverTheWireAsTheyAre) {
                           .wait_ms = 9});
   ExpectRoundTrip(OpenedJob{.ready = true,
                             .waits_for = "consumer 3",
+                            .opening = 7,
                             .job = 1,
                             .incarnation = 2,
                             .generation = 3,
                             .seed = 4,
                             .tracks = 16,
+                            .copies = 2,
                             .state = "{}",
                             .facts = Facts(),
                             .heartbeat_ms = 500,
@@ -87,9 +89,11 @@ TEST(ServiceTest, WhatConsumersSayAndHearGoesOverTheWireAsItIs) {
   ExpectRoundTrip(NeededLane{{1, 2}, 3, true});
   ExpectRoundTrip(KnownRows{{1, 2}, 3, true});
   ExpectRoundTrip(ConsumerBeat{.reader = {1, 2, 3, 4, 5},
+                               .number = 13,
                                .version = 6,
                                .pass = 7,
                                .taken = 8,
+                               .left_out_rows = 14,
                                .needs = {{{1, 2}, 3, true}, {{1, 3}, 1, true}},
                                .known = {{{1, 2}, 3, true}},
                                .unreachable = {9, 10},
@@ -128,11 +132,11 @@ TEST(ServiceTest, WhatWorkersSayAndHearGoesOverTheWireAsItIs) {
                  .left = true,
                  .wait_ms = 13});
   ExpectRoundTrip(AssignedLane{1, 2, {3, 4}, 5, 6, true});
-  ExpectRoundTrip(WorkerJob{1, 2, "hash", "sha", 3, "{}"});
+  ExpectRoundTrip(WorkerJob{1, 2, "hash", "sha", 3, 4, "{}"});
   ExpectRoundTrip(WorkerNews{.version = 1,
                              .join = true,
                              .assigned = {{1, 2, {3, 4}, 5, 6, true}},
-                             .jobs = {{1, 2, "hash", "sha", 3, "{}"}}});
+                             .jobs = {{1, 2, "hash", "sha", 3, 4, "{}"}}});
 }
 
 TEST(ServiceTest, WhatIsLeftOutHasItsDefault) {

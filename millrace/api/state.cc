@@ -83,6 +83,7 @@ struct StateMessage {
   std::string manifest_hash;
   std::vector<CutMessage> cuts = {};
   int64_t lanes = 0;
+  int64_t copies = 1;
   std::string order = "logical";
   int64_t tracks = 1;
   int64_t turn = 0;
@@ -99,7 +100,7 @@ struct StateMessage {
 
 BOOST_DESCRIBE_STRUCT(StateMessage, (),
                       (version, pass, epoch, seed, row_fingerprint, manifest_hash, cuts,
-                       lanes, order, tracks, turn, dealt_first, dealt, finished,
+                       lanes, copies, order, tracks, turn, dealt_first, dealt, finished,
                        cursors, carry, taken, step, part, parts))
 
 CutMessage MessageOf(const lanes::CutRecord& cut) {
@@ -186,6 +187,7 @@ lanes::State PlainPartOf(const StateMessage& from) {
   state.epoch = from.epoch;
   state.seed = from.seed;
   state.lanes = from.lanes;
+  state.copies = from.copies;
   state.turn = from.turn;
   state.step = from.step;
   state.part = from.part;
@@ -205,6 +207,7 @@ std::string StateToJson(const lanes::State& state) {
                           .row_fingerprint = base::ToHex(state.row_fingerprint),
                           .manifest_hash = base::ToHex(state.manifest_hash),
                           .lanes = state.lanes,
+                          .copies = state.copies,
                           .order = NameOf(state.order.kind),
                           .tracks = state.order.tracks,
                           .turn = state.turn,

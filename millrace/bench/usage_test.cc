@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <iterator>
 #include <string>
 
 #include "gtest/gtest.h"
@@ -26,8 +27,9 @@ TEST(UsageTest, WhoIsNotThereHasUsedNothing) {
 TEST(UsageTest, WhatIsWrittenIsResident) {
   const int64_t before = StatusBytes("VmRSS:");
   const std::string large(64 << 20, 'x');
-  EXPECT_GE(StatusBytes("VmRSS:"), before + (large.size() * 3 / 4));
-  EXPECT_GE(StatusBytes("VmHWM:"), StatusBytes("VmRSS:"));
+  const int64_t written = before + (std::ssize(large) * 3 / 4);
+  EXPECT_GE(StatusBytes("VmRSS:"), written);
+  EXPECT_GE(StatusBytes("VmHWM:"), written) << "the most there was";
 }
 
 }  // namespace

@@ -38,9 +38,12 @@ Verb JobsVerb() {
         command.add_flag("--json", options->json, "For programs, not for people");
         AddDispatcherFlags(command, options->dispatcher);
         command.footer(
-            "batches/s is over the last seconds, for all consumers together; lanes are "
-            "those being run,\nof all that a pass has. Below the table stand consumers "
-            "that wait for a batch.\n\n"
+            "batches/s is over the last seconds, for all consumers together; left out "
+            "are rows that filled\nno round (remainder=\"drop\"); lanes are those "
+            "being "
+            "run, of all that a pass has. Below the\ntable stand consumers that wait "
+            "for "
+            "a batch.\n\n"
             "Examples:\n"
             "  millrace jobs\n"
             "  millrace jobs --dispatcher train-0:7171 --json | jq '.jobs[].state'");

@@ -31,9 +31,10 @@ void AddJobFlags(CLI::App& command, JobFlags& flags) {
                      "Name of the job on the service; by default one of its own");
   command
       .add_option("--sharding", flags.sharding,
-                  "On a service: dynamic, any worker runs any part; or static, each "
-                  "part is run by the worker of its index (`millrace worker --index`)")
-      ->check(CLI::IsMember({"dynamic", "static"}))
+                  "On a service: dynamic, any worker runs any part; static, each part "
+                  "is run by the worker of its index (`millrace worker --index`); off, "
+                  "each worker gives all rows, in any order")
+      ->check(CLI::IsMember({"dynamic", "static", "off"}))
       ->capture_default_str();
   AddServiceFlags(command, flags.flags);
 }
@@ -47,6 +48,7 @@ absl::Status RunOnService(const ir::Pipeline& pipeline, const JobFlags& flags,
   options.settings.name =
       flags.job.empty() ? base::StrCat("run-", getpid()) : flags.job;
   options.settings.sharding = flags.sharding;
+  if (flags.sharding == "off") options.settings.order = "any";
   const std::unique_ptr<client::Consumer> consumer =
       TRY(client::Consumer::Open(pipeline, options));
   for (int64_t i = 0; i < batches; ++i) {

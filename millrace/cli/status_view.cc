@@ -104,6 +104,7 @@ std::string ShowJobs(const api::JobList& list) {
                {"pass", Align::kRight},
                {"batches", Align::kRight},
                {"batches/s", Align::kRight},
+               {"left out", Align::kRight},
                {"lanes"},
                {"workers", Align::kRight},
                {"heard"},
@@ -114,8 +115,8 @@ std::string ShowJobs(const api::JobList& list) {
   for (const api::JobSummary& job : list.jobs) {
     table.Add({NameOf(job), Of(job.consumers_heard, job.consumers),
                base::StrCat(job.pass), base::StrCat(job.taken), RateOf(job),
-               LanesOf(job), base::StrCat(job.workers), Ago(job.heard_ms), job.state,
-               job.order, base::StrCat(job.seed)});
+               base::StrCat(job.left_out_rows), LanesOf(job), base::StrCat(job.workers),
+               Ago(job.heard_ms), job.state, job.order, base::StrCat(job.seed)});
     waiting += ShowWaiting(job);
   }
   return table.Text() + waiting;

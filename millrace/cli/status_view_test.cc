@@ -53,9 +53,11 @@ api::NoticeSummary Notice(int64_t number) {
 
 TEST(StatusViewTest, ShowsJobs) {
   EXPECT_EQ(ShowJobs({.jobs = {Job()}}),
-            "name   consumers  pass  batches  batches/s  lanes      workers  heard  "
+            "name   consumers  pass  batches  batches/s  left out  lanes      workers  "
+            "heard  "
             "state    order  seed\n"
-            "train  3 of 4        2     1200       31.2  16 of 100        2  0.3 s  "
+            "train  3 of 4        2     1200       31.2         0  16 of 100        2  "
+            "0.3 s  "
             "running  fixed  7\n");
   EXPECT_EQ(ShowJobs({}), "There are no jobs.\n");
 }

@@ -1,9 +1,13 @@
 // Jobs in any order, over real sockets: every row once, in whatever order it comes.
 
+#include <algorithm>
 #include <cstdint>
 #include <future>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -145,6 +149,66 @@ TEST(AnyOrderTest, GoesOnFromThePartsOfAStateWithOtherConsumers) {
   const std::vector<Batch> rest = All(streams);
   batches.insert(batches.end(), rest.begin(), rest.end());
   EXPECT_EQ(Sorted(batches), Expected(3000, true));
+}
+
+TEST(AnyOrderTest, WithShardingOffEveryWorkerGivesAllRows) {
+  Service service(2);
+  service.WaitForWorkers();
+  ConsumerOptions options = AnyOptions(service);
+  options.settings.sharding = "off";
+  auto consumer = Consumer::Open(Filtered(1000, 8), options).value();
+  std::vector<int64_t> twice = Expected(1000, true);
+  std::ranges::copy(Expected(1000, true), std::back_inserter(twice));
+  std::ranges::sort(twice);
+  EXPECT_EQ(Sorted(Read(*consumer)), twice);
+}
+
+TEST(AnyOrderTest, WithShardingOffAStateKeepsTheNumberOfWorkers) {
+  Service service(2);
+  service.WaitForWorkers();
+  ConsumerOptions options = AnyOptions(service);
+  options.settings.sharding = "off";
+  std::vector<Batch> batches;
+  {
+    auto consumer = Consumer::Open(Doubled(1000, 8), options).value();
+    batches = Read(*consumer, 50);
+    options.state = consumer->state();
+  }
+  service.AddWorker();
+  service.WaitForWorkers();
+  options.settings.name = "went on";
+  auto consumer = Consumer::Open(Doubled(1000, 8), options).value();
+  for (Batch& batch : Read(*consumer)) batches.push_back(std::move(batch));
+  EXPECT_THAT(Sorted(batches), SizeIs(2000));
+  options.settings.sharding = "dynamic";
+  options.settings.name = "went on otherwise";
+  EXPECT_THAT(Consumer::Open(Doubled(1000, 8), options),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("sharding=\"off\"")));
+}
+
+TEST(AnyOrderTest, APassWithoutEndGoesOnAndGoesOnFromAState) {
+  Service service(2);
+  const ir::Pipeline endless = Parsed(
+      "millrace 1\n%0 = range(stop=100)\n"
+      "%1 = map(%0, function={x: .value * 2})\n%2 = repeat(%1)\n"
+      "%3 = batch(%2, size=4)\n");
+  ConsumerOptions options = AnyOptions(service);
+  options.settings.remainder = "";
+  std::vector<Batch> batches;
+  {
+    auto consumer = Consumer::Open(endless, options).value();
+    batches = Read(*consumer, 500);
+    options.state = consumer->state();
+  }
+  options.settings.name = "went on";
+  auto consumer = Consumer::Open(endless, options).value();
+  for (Batch& batch : Read(*consumer, 500)) batches.push_back(std::move(batch));
+  std::map<int64_t, int64_t> times;
+  for (const int64_t x : Sorted(batches)) ++times[x];
+  EXPECT_EQ(times.size(), 100);
+  const auto [least, most] = std::ranges::minmax(std::views::values(times));
+  EXPECT_GE(least, 20) << "4,000 rows are 40 turns, some ahead of others";
+  EXPECT_LE(most, 60);
 }
 
 TEST(AnyOrderTest, APassCannotBeReadAgain) {

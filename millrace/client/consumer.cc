@@ -38,7 +38,9 @@
 #include "millrace/delivery/job_reader.h"
 #include "millrace/delivery/lane_server.h"
 #include "millrace/delivery/pass_reader.h"
+#include "millrace/exec/copies.h"
 #include "millrace/exec/engine.h"
+#include "millrace/ir/catalog.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/lanes/state.h"
 #include "millrace/ops/library.h"
@@ -90,7 +92,7 @@ class Consumer::Process {
   std::optional<ReceivedBatch> TakeReady() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   api::ReaderHello hello() const;
-  api::ConsumerBeat Beat() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  api::ConsumerBeat Beat() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   lanes::State StateNow() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TellState(api::ConsumerBeat& beat) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Poll(int64_t wait_ms) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -144,6 +146,11 @@ absl::Status Consumer::Process::Open() {
   OpenedPipeline opened = TRY(OpenJob(*client_, pipeline_.before, options_));
   job_ = std::move(opened.job);
   listing_ = std::move(opened.listing);
+  const ir::Catalog& catalog = library_.catalog();
+  if (job_.copies > 1) {
+    pipeline_ = TRY(rewrite::Rewrite(
+        TRY(exec::Copied(pipeline_.before, job_.copies, catalog)), catalog));
+  }
   std::optional<lanes::State> state;
   if (!job_.state.empty()) state = TRY(api::StateFromJson(job_.state));
   const int64_t pass = state ? state->pass : 0;
@@ -277,7 +284,11 @@ void Consumer::Process::Leave() {
   {
     const base::MutexLock lock(&mutex_);
     if (reader_ != nullptr) {
-      beat.taken = reader_->Beat().taken;
+      const api::ConsumerBeat last = reader_->Beat();
+      beat.number = last.number;
+      beat.pass = last.pass;
+      beat.taken = last.taken;
+      beat.left_out_rows = last.left_out_rows;
       TellState(beat);
     }
   }
@@ -315,7 +326,7 @@ api::ReaderHello Consumer::Process::hello() const {
           options_.member, job_.generation,  options_.settings.members};
 }
 
-api::ConsumerBeat Consumer::Process::Beat() const {
+api::ConsumerBeat Consumer::Process::Beat() {
   const absl::Time now = base::RealClock().Now();
   api::ConsumerBeat beat = reader_->Beat();
   beat.reader = hello();

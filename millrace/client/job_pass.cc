@@ -91,11 +91,6 @@ absl::StatusOr<std::unique_ptr<JobPass>> JobPass::Plan(exec::Engine& engine,
   planned->pass_ = pass;
   planned->seed_ = options.seed;
   TRY(planned->CutTo(1));
-  if (planned->endless() && planned->any()) {
-    return absl::InvalidArgumentError(
-        "order=\"any\" needs passes that end: leave out repeat(), and iterate again "
-        "instead; or take order=\"fixed\"");
-  }
   if (planned->pads()) TRY(CheckFields(source.pipeline->before.spec()));
   if (planned->facts_.join) {
     planned->joiner_ =
@@ -161,11 +156,13 @@ absl::StatusOr<delivery::BegunPass> JobPass::BeginAny(
   delivery::AnyReaderOptions options{.pass = pass_};
   options.batching = batching();
   options.visit = delivery::VisitOf(source_.settings.visit);
+  options.endless = endless();
   options.credit_bytes = source_.credit_bytes;
   lanes::Taken taken;
   if (state) {
     TRY(lanes::Fits(*state, {facts_.row_fingerprint, facts_.manifest_hash, {}, {}}));
-    taken = TRY(lanes::TakenOf(*state, LaneRows()));
+    taken = TRY(lanes::TakenOf(
+        *state, endless() ? TRY(lanes::UnknownRows(state->lanes)) : LaneRows()));
   }
   if (source_.consumer != 0) taken = {};
   return delivery::BegunPass{
@@ -174,7 +171,7 @@ absl::StatusOr<delivery::BegunPass> JobPass::BeginAny(
 }
 
 api::PassFacts JobPass::PassFactsOf() const {
-  api::PassFacts facts{.pass = pass_, .lanes = lanes_};
+  api::PassFacts facts{.pass = pass_, .lanes = endless() ? api::kEndless : lanes_};
   facts.batch_rows = batching().rows;
   facts.drop_remainder = batching().drop_remainder;
   if (!counted()) return facts;
@@ -211,6 +208,7 @@ lanes::State JobPass::StateOf(const delivery::PassReader& reader) const {
   state.manifest_hash = facts_.manifest_hash;
   state.cuts = facts_.cuts;
   state.lanes = lanes_;
+  state.copies = source_.job->copies;
   if (any()) {
     state.order = {lanes::OrderKind::kAny, 1};
     state.part = source_.consumer;

@@ -77,7 +77,8 @@ class JobPass {
 
   lanes::Batching batching() const;
 
-  bool counted() const { return source_.job->facts.counted; }
+  // Whether the rows of lanes are known beforehand, by all who must know them.
+  bool counted() const { return source_.job->facts.counted && !(any() && endless()); }
 
   // Makes the batch that the training loop is handed.
   absl::StatusOr<core::Block> BatchOf(const ReceivedBatch& received) const;

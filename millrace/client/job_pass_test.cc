@@ -48,6 +48,7 @@ using exec::Values;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 // Draws, so that it matters which row of which pass they are for.
 std::string Noisy(int64_t rows, int64_t batch) {
@@ -291,11 +292,15 @@ TEST(JobPassTest, APassWithoutEndIsDealtLanesAsTheyAreWanted) {
   EXPECT_EQ((*again)->StateOf(*resumed->reader), state);
 }
 
-TEST(JobPassTest, InAnyOrderAPassWithoutEndIsRefusedWithTheRemedy) {
+TEST(JobPassTest, InAnyOrderTheDispatcherIsToldThatAPassHasNoEnd) {
   Job job("%0 = range(stop=30)\n%1 = repeat(%0)\n%2 = batch(%1, size=4)\n");
   job.settings.order = "any";
-  EXPECT_THAT(job.Pass(0),
-              StatusIs(StatusCode::kInvalidArgument, HasSubstr("leave out repeat()")));
+  const auto pass = job.Pass(0);
+  ASSERT_THAT(pass, IsOk());
+  const auto begun = (*pass)->Begin(std::nullopt);
+  ASSERT_THAT(begun, IsOk());
+  EXPECT_EQ(begun->facts->lanes, api::kEndless);
+  EXPECT_THAT(begun->facts->rows, IsEmpty());
 }
 
 TEST(JobPassTest, InAnyOrderTheDispatcherIsToldOfLanesInRuns) {

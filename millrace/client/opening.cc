@@ -11,6 +11,7 @@
 
 #include "millrace/adapters/http/client.h"
 #include "millrace/adapters/http/exchange.h"
+#include "millrace/adapters/http/machine_name.h"
 #include "millrace/api/job_pipeline.h"
 #include "millrace/api/json.h"
 #include "millrace/api/route.h"
@@ -80,10 +81,10 @@ class Opening {
     api::OpenJob open{.settings = options_.settings, .run = options_.run};
     const bool alone = options_.settings.consumers * options_.settings.members == 1;
     if (alone && open.run.id.empty()) open.run.id = ProcessName();
+    if (open.run.host.empty()) open.run.host = http::MachineName();
     open.settings.pipeline = pipeline;
     open.consumer = options_.consumer;
     open.member = options_.member;
-    open.opening = absl::ToUnixMillis(base::RealClock().Now());
     open.resume = options_.resume;
     open.takeover = options_.takeover;
     if (options_.state) open.state = api::StateToJson(*options_.state);
@@ -98,6 +99,10 @@ class Opening {
           std::clamp<int64_t>(absl::ToInt64Milliseconds(left), 0, kOpenPollMs);
       api::OpenedJob job = TRY(Ask<api::OpenedJob>("/v1/jobs/open", open));
       if (job.ready) return job;
+      if (open.opening == 0 && job.opening != 0) {
+        open.opening = job.opening;
+        continue;
+      }
       if (base::RealClock().Now() < deadline) continue;
       return absl::DeadlineExceededError(base::StrCat("job \"", options_.settings.name,
                                                       "\" waits for ", job.waits_for));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <future>
 #include <memory>
@@ -17,6 +18,7 @@
 
 #include "millrace/adapters/http/exchange.h"
 #include "millrace/adapters/http/server.h"
+#include "millrace/api/operations.h"
 #include "millrace/base/check.h"
 #include "millrace/base/clock.h"
 #include "millrace/base/text.h"
@@ -58,6 +60,17 @@ class Service {
     worker::WorkerOptions options{.dispatcher = address()};
     options.engine.threads = 1;
     workers_.push_back(worker::Worker::Start(options).value());
+  }
+
+  // Until the dispatcher has heard of all of them.
+  void WaitForWorkers() {
+    for (size_t joined = 0; joined < workers_.size();) {
+      std::promise<size_t> told;
+      loop_->Ask(api::ListWorkers{}, [&](const absl::StatusOr<api::WorkerList>& list) {
+        told.set_value(list.value().workers.size());
+      });
+      joined = told.get_future().get();
+    }
   }
 
   void LoseWorker() { workers_.erase(workers_.begin()); }

@@ -37,7 +37,7 @@ absl::Status CheckFacts(const api::PassFacts& facts) {
   const auto wrong = [&](const auto&... why) {
     return absl::InvalidArgumentError(base::StrCat("pass ", facts.pass, why...));
   };
-  if (facts.lanes < 0 || facts.lanes > kLanesMax) {
+  if (facts.lanes < api::kEndless || facts.lanes > kLanesMax) {
     return wrong(" has an absurd number of lanes: ", facts.lanes);
   }
   if (facts.batch_rows < 1 || facts.batch_rows > lanes::kRowsMax) {
@@ -55,9 +55,10 @@ absl::Status CheckFacts(const api::PassFacts& facts) {
   return wrong(" has ", facts.lanes, " lanes, but rows of ", lanes);
 }
 
+// Empty: not known beforehand.
 std::vector<int64_t> LaneRowsOf(const api::PassFacts& facts) {
-  if (facts.rows.empty()) return std::vector<int64_t>(facts.lanes, lanes::kRowsMax);
   std::vector<int64_t> rows;
+  if (facts.rows.empty()) return rows;
   rows.reserve(facts.lanes);
   for (const api::LaneRun& run : facts.rows)
     rows.insert(rows.end(), run.lanes, run.rows);
@@ -125,9 +126,10 @@ absl::StatusOr<Dispatcher::Pass> Dispatcher::ReadPass(
   const JobState& state = *state_.Find(number);
   if (state.state.empty()) return pass;
   const lanes::State began = TRY(api::StateFromJson(state.state));
-  if (began.pass == facts.pass) {
-    pass.taken = TRY(lanes::TakenOf(began, pass.lane_rows));
-  }
+  if (began.pass != facts.pass) return pass;
+  const int64_t lanes = facts.lanes == api::kEndless ? began.lanes : facts.lanes;
+  pass.taken = TRY(lanes::TakenOf(
+      began, facts.rows.empty() ? TRY(lanes::UnknownRows(lanes)) : pass.lane_rows));
   return pass;
 }
 
@@ -200,7 +202,7 @@ lanes::KnownLane Dispatcher::RowsOf(int64_t number, int64_t pass,
   const api::Right& right = owned.right;
   const Pass& soft = job.passes.at(pass);
   const auto known = job.known.find({pass, right.lane});
-  lanes::KnownLane lane{soft.lane_rows[right.lane], true};
+  lanes::KnownLane lane{soft.RowsOf(right.lane), true};
   if (lane.rows == lanes::kRowsMax) {
     lane = known == job.known.end() ? lanes::KnownLane() : known->second.lane;
   }
@@ -238,7 +240,7 @@ int64_t Dispatcher::LanesEach(int64_t consumers) const {
 Lease Dispatcher::NextLease(const Pass& pass, int64_t lane) {
   Lease lease;
   for (const lanes::LaneRange& range : pass.taken.Open(lane)) {
-    const int64_t end = std::min(range.end, pass.lane_rows[lane]);
+    const int64_t end = std::min(range.end, pass.RowsOf(lane));
     if (range.begin < end) lease.ranges.push_back({range.begin, end});
   }
   return lease;
@@ -249,10 +251,10 @@ Lease Dispatcher::NextLease(const Pass& pass, int64_t lane) {
 void Dispatcher::LeaseLanes(int64_t number, int64_t pass) {
   const JobState& state = *state_.Find(number);
   for (const auto& [earlier, rights] : state.passes) {
-    if (earlier < pass && rights.next_lane < rights.facts.lanes) return;
+    if (earlier < pass && !IsLeased(rights)) return;
   }
   const PassRights& rights = state.passes.at(pass);
-  if (rights.next_lane >= rights.facts.lanes) return;
+  if (IsLeased(rights)) return;
   Pass& soft = SoftOf(number).passes.at(pass);
   const int64_t each = LanesEach(state.settings.consumers);
   const Shares shares = SharesOf(number, pass);
@@ -265,7 +267,7 @@ void Dispatcher::LeaseLanes(int64_t number, int64_t pass) {
         {HasBatches(share, rights.facts.batch_rows) + share.endless, room});
   }
   soft.hungry.clear();
-  while (rights.next_lane < rights.facts.lanes) {
+  while (!IsLeased(rights)) {
     const auto least = std::ranges::min_element(feeding, {}, [](const Feeding& one) {
       return std::pair(one.room <= 0, one.dealt);
     });
@@ -289,6 +291,9 @@ void Dispatcher::CountPass(int64_t number, int64_t pass) {
   if (!shares.ended) return;
   if (rights.batches < 0) {
     Change(number, pass, {.counted = CountAll(rights, shares)});
+    const int64_t left_out =
+        LeftOutRows(rights, shares, state.settings.consumers, state.settings.remainder);
+    LeaveOut(number, SoftOf(number).left_out_rows + left_out);
     shares = SharesOf(number, pass);
   }
   const std::vector<Quota> quotas =
@@ -333,7 +338,7 @@ api::PassNews Dispatcher::NewsOfPass(int64_t number, int64_t pass,
   for (const OwnedRight& owned : rights.rights) {
     if (owned.consumer == consumer) news.rights.push_back(owned.right);
   }
-  news.leased = rights.next_lane >= rights.facts.lanes;
+  news.leased = IsLeased(rights);
   news.horizon = shares.batches / consumers;
   if (rights.batches >= 0) {
     const std::vector<Quota> quotas =

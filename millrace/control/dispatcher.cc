@@ -111,6 +111,8 @@ absl::StatusOr<api::OpenedJob> Dispatcher::Open(const api::OpenJob& open,
         "no such consumer: ", open.consumer, " of ", open.settings.consumers,
         ", member ", open.member, " of ", open.settings.members));
   }
+  // Versions only grow, whatever the clocks of dispatchers and consumers say.
+  if (open.opening == 0) return api::OpenedJob{.opening = NewVersion()};
   if (now >= quiet_until_) {  // Else workers may be on their way back.
     TRY(CheckFunctions(AllWorkers(now), open.settings, options_.has_token));
   }
@@ -129,6 +131,10 @@ absl::StatusOr<api::OpenedJob> Dispatcher::Open(const api::OpenJob& open,
     TRY(job.openings.Add(open));
     const std::string missing = job.openings.Missing(open);
     if (!missing.empty()) return api::OpenedJob{.waits_for = missing};
+    const bool off = open.settings.sharding == "off";
+    if (off && CountWorkersFor(open.settings) == 0) {
+      return api::OpenedJob{.waits_for = Unlisted(open.settings)};
+    }
     TRY(Begin(number, open));
   }
   Consumer& consumer = job.consumers[{open.consumer, open.member}];
@@ -188,9 +194,11 @@ absl::Status Dispatcher::Begin(int64_t number, const api::OpenJob& open) {
   Job& job = SoftOf(number);
   const Openings::Complete run = TRY(job.openings.Take(open));
   const JobState before = *state_.Find(number);
+  const std::string state = run.resume ? TRY(LastTold(before)) : run.state;
   Event begun;
-  begun.run_begun = {number, before.incarnation + 1, open.run, open.settings,
-                     run.resume ? TRY(LastTold(before)) : run.state};
+  begun.run_begun = {number, before.incarnation + 1, open.run, open.settings, state, 1};
+  begun.run_begun->copies =
+      TRY(CopiesOf(open.settings, state, CountWorkersFor(open.settings)));
   Commit(begun);
   Note("job begun", open.settings.name, Describe(open.run));
   for (const auto& [key, member] : run.members) {
@@ -226,8 +234,10 @@ absl::StatusOr<api::OpenedJob> Dispatcher::Opened(int64_t number,
   opened.tracks =
       TRY(lanes::TrackCount({job.settings.consumers, job.settings.open_lanes,
                              base::Bytes(job.facts->lane_bytes)}));
+  opened.copies = job.copies;
   opened.state = job.state;
   opened.facts = *job.facts;
+  opened.facts.counted = IsCounted(job);
   opened.heartbeat_ms = absl::ToInt64Milliseconds(options_.heartbeat);
   opened.differences = DifferencesOfAll(AllWorkers(now), job.settings);
   return opened;
@@ -255,17 +265,24 @@ absl::StatusOr<api::ConsumerNews> Dispatcher::Beat(const api::ConsumerBeat& beat
   Job& job = SoftOf(number);
   job.heard = now;
   Consumer& consumer = job.consumers[{beat.reader.consumer, beat.reader.member}];
+  // One that asks for news and one that tells of a need overtake each other.
+  if (beat.number < consumer.latest) return NewsFor(beat);
+  consumer.latest = beat.number;
   if (!beat.state.empty()) {
     Event told;
     told.state_told = {number, beat.reader.incarnation, beat.reader.consumer,
                        beat.state};
     Commit(told);
   }
+  LeaveOut(number, beat.left_out_rows);
   if (beat.leaves) {
     consumer = Consumer();
     consumer.heard = absl::InfinitePast();
     consumer.left = true;
     consumer.beats = 1;
+    consumer.latest = beat.number;
+    consumer.pass = beat.pass;
+    consumer.taken = beat.taken;
   }
   if (consumer.left) return NewsFor(beat);
   consumer.heard = now;
@@ -282,9 +299,20 @@ absl::StatusOr<api::ConsumerNews> Dispatcher::Beat(const api::ConsumerBeat& beat
   return NewsFor(beat);
 }
 
+// Rows that fill no round are nobody's; in fixed order each consumer counts them.
+void Dispatcher::LeaveOut(int64_t number, int64_t rows) {
+  Job& job = SoftOf(number);
+  if (rows <= job.left_out_rows) return;
+  job.left_out_rows = rows;
+  Note("rows left out", state_.Find(number)->settings.name,
+       base::StrCat(rows,
+                    " rows so far filled no batch for every consumer: "
+                    "remainder=\"pad\" or \"keep\" would give them"));
+}
+
 absl::Status Dispatcher::Learn(int64_t number, const api::KnownRows& known) {
   const JobState& state = *state_.Find(number);
-  if (state.facts && state.facts->counted) return absl::OkStatus();
+  if (IsCounted(state)) return absl::OkStatus();
   if (!IsLeft(number, known.at)) return absl::OkStatus();
   Known& kept = SoftOf(number).known[known.at];
   const lanes::KnownLane before = kept.lane;

@@ -35,6 +35,7 @@
 #include "millrace/control/state.h"
 #include "millrace/control/taking_rate.h"
 #include "millrace/lanes/known_lanes.h"
+#include "millrace/lanes/manifest.h"
 #include "millrace/lanes/taken.h"
 
 namespace millrace::control {
@@ -128,8 +129,9 @@ class Dispatcher {
     absl::Time heard;
     bool left = false;  // It reads no more; what comes of it is late.
     int64_t beats = 0;
-    int64_t pass = 0;   // That it takes from.
-    int64_t taken = 0;  // Batches, in this start.
+    int64_t latest = 0;  // Number of its latest beat.
+    int64_t pass = 0;    // That it takes from.
+    int64_t taken = 0;   // Batches, in this start.
     TakingRate rate;
     std::vector<api::NeededLane> needs;
     std::set<int64_t> unreachable;
@@ -151,10 +153,15 @@ class Dispatcher {
 
   // What is soft of a pass in any order.
   struct Pass {
-    std::vector<int64_t> lane_rows;       // kRowsMax: not known beforehand.
+    std::vector<int64_t> lane_rows;       // Empty: not known beforehand.
     lanes::Taken taken;                   // Before this start.
     std::map<int64_t, int64_t> received;  // Of rights, up to that row.
     std::set<int64_t> hungry;             // Consumers that have nothing left.
+
+    // lanes::kRowsMax: not known beforehand.
+    int64_t RowsOf(int64_t lane) const {
+      return lane_rows.empty() ? lanes::kRowsMax : lane_rows[lane];
+    }
   };
 
   // What is soft of a job.
@@ -164,13 +171,15 @@ class Dispatcher {
     std::map<api::LaneAddress, Placed> placed;
     std::map<api::LaneAddress, Known> known;
     std::map<api::LaneAddress, Failed> failed_lanes;
-    std::map<api::LaneAddress, absl::Time> missed;  // In static sharding, since when.
-    std::map<int64_t, Pass> passes;                 // In any order.
-    absl::Status failed;                            // Why the pass cannot go on.
+    std::map<api::LaneAddress, absl::Time> missed;    // In static sharding, since when.
+    std::map<api::LaneAddress, absl::Time> released;  // When all had been sent it.
+    std::map<int64_t, Pass> passes;                   // In any order.
+    absl::Status failed;                              // Why the pass cannot go on.
     absl::Status unlisted;
     std::optional<int64_t> lister;
     absl::Time heard;
-    absl::Duration lane_time;  // That lanes took lately; 0: not known yet.
+    absl::Duration lane_time;   // That lanes took lately; 0: not known yet.
+    int64_t left_out_rows = 0;  // In this start, as far as they are known.
   };
 
   struct Wish {
@@ -199,6 +208,7 @@ class Dispatcher {
                                         absl::Time now) const;
 
   absl::Status CheckReader(const api::ReaderHello& reader) const;
+  void LeaveOut(int64_t number, int64_t rows);
   absl::Status Learn(int64_t number, const api::KnownRows& known);
 
   // In any order (deal_rights.cc).
@@ -250,6 +260,7 @@ class Dispatcher {
   static int64_t WaitingLanes(const Job& job);
   std::string StateOf(const JobState& state, const Job& job) const;
   std::string Unlisted(const api::JobSettings& settings) const;
+  int64_t CountWorkersFor(const api::JobSettings& settings) const;
   std::vector<api::WaitingConsumer> WaitingOf(const Job& job) const;
   std::string LacksMemory(const JobState& state) const;
   api::JobSummary SummaryOf(int64_t number, const Job& job, absl::Time now) const;

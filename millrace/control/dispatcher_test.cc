@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 
 #include "millrace/api/error.h"
+#include "millrace/api/operations.h"
 #include "millrace/api/service.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/control/dispatcher_test.h"
@@ -27,9 +28,12 @@ using absl::StatusCode::kInvalidArgument;
 using absl::StatusCode::kNotFound;
 using base::IsOk;
 using base::StatusIs;
+using testing::Contains;
 using testing::ElementsAre;
+using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
 
 // --- Opening ---
 
@@ -110,6 +114,19 @@ TEST(DispatcherTest, OpeningMayBeRepeatedWithoutHarm) {
   const size_t events = service.journal.size();
   EXPECT_EQ(*service.Send(Opening(1, 2)), opened);
   EXPECT_EQ(service.journal.size(), events);
+}
+
+TEST(DispatcherTest, AnOpeningIsGivenItsNumberAndLaterOnesHigherOnes) {
+  Service service;
+  service.Join(Facts(1));
+  api::OpenJob open = Opening();
+  open.opening = 0;
+  const int64_t first = service.Send(open)->opening;
+  EXPECT_GT(first, 0);
+  EXPECT_GT(service.Send(open)->opening, first);
+  service.Restart();
+  EXPECT_GT(service.Send(open)->opening, first + 1);
+  EXPECT_EQ(service.dispatcher().state().Named("train"), 0) << "nothing is begun yet";
 }
 
 TEST(DispatcherTest, ASeedIsTheJobsOwnOrDrawn) {
@@ -264,6 +281,24 @@ TEST(DispatcherTest, WhoLeavesNeedsNothingAndLetsOthersHaveTheJobAtOnce) {
   service.Accept(beat);  // It comes late.
   EXPECT_TRUE(service.Tell(1).assigned.empty());
   EXPECT_EQ(service.Send(OtherRun("slurm-2", 0))->incarnation, 2);
+}
+
+TEST(DispatcherTest, WhatWasTakenAndLeftOutIsToldWhenAllHaveLeft) {
+  Service service;
+  service.Join(Facts(1));
+  api::ConsumerBeat beat = service.Start({Opening()})[0];
+  beat.taken = 7;
+  beat.left_out_rows = 3;
+  beat.pass = 1;
+  beat.leaves = true;
+  service.Accept(beat);
+  const api::JobSummary job =
+      service.dispatcher().Tell(api::ListJobs(), service.now).jobs.at(0);
+  EXPECT_EQ(job.taken, 7);
+  EXPECT_EQ(job.left_out_rows, 3);
+  EXPECT_EQ(job.pass, 1);
+  EXPECT_THAT(service.dispatcher().TakeNotices(),
+              Contains(Field(&Notice::what, "rows left out")));
 }
 
 TEST(DispatcherTest, WithinARunAJobStaysWhatItIs) {
@@ -469,6 +504,22 @@ TEST(DispatcherTest, AWorkerLearnsWhatToRunWithWhatIsNeededNowFirst) {
   EXPECT_EQ(news.jobs[0].manifest, "sha");
   EXPECT_EQ(news.jobs[0].incarnation, 1);
   EXPECT_EQ(news.jobs[0].seed, service.dispatcher().state().Find(1)->seed);
+}
+
+TEST(DispatcherTest, ABeatThatWasOvertakenChangesNothing) {
+  Service service;
+  service.Join(Facts(1));
+  api::ConsumerBeat late = service.Start({Opening()})[0];
+  late.number = 1;
+  late.needs = Needs({3});
+  api::ConsumerBeat urgent = late;
+  urgent.number = 2;
+  urgent.needs = Needs({4});
+  service.Accept(urgent);
+  service.Accept(late);
+  EXPECT_THAT(service.Placed(urgent), ElementsAre(Pair(4, 1)));
+  EXPECT_THAT(service.Tell(1).assigned,
+              ElementsAre(Field(&api::AssignedLane::at, api::LaneAddress{0, 4})));
 }
 
 TEST(DispatcherTest, NewsHoldOnlyWhatHasChangedAndWhatIsNeeded) {

@@ -40,9 +40,10 @@ struct RunBegun {
   api::RunName run = {};
   api::JobSettings settings = {};  // A new run may have others.
   std::string state = {};
+  int64_t copies = 1;
 };
 
-BOOST_DESCRIBE_STRUCT(RunBegun, (), (job, incarnation, run, settings, state))
+BOOST_DESCRIBE_STRUCT(RunBegun, (), (job, incarnation, run, settings, state, copies))
 
 struct MemberOpened {
   int64_t job = 0;

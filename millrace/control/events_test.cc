@@ -50,10 +50,10 @@ std::vector<Golden> Lines() {
        R"("job_listed":{"job":1,"facts":{"manifest":"sha","lanes":100,"counted":true,)"
        R"("batch_rows":256,"lane_bytes":4096,"python":true,"rows":-1,)"
        R"("drop_remainder":false}})"},
-      {{.run_begun = RunBegun{1, 2, {"slurm-1", 3, "a"}, Settings(), "{}"}},
+      {{.run_begun = RunBegun{1, 2, {"slurm-1", 3, "a"}, Settings(), "{}", 4}},
        R"("run_begun":{"job":1,"incarnation":2,"run":{"id":"slurm-1","restart":3,)"
        R"("host":"a"},"settings":)" +
-           settings + R"(,"state":"{}"})"},
+           settings + R"(,"state":"{}","copies":4})"},
       {{.member_opened = MemberOpened{1, 2, 3, 4, 1700000000000, "a"}},
        R"("member_opened":{"job":1,"consumer":2,"member":3,"generation":4,)"
        R"("opening":1700000000000,"host":"a"})"},

@@ -107,7 +107,10 @@ absl::Status Dispatcher::Report(int64_t worker, const api::LaneReport& report,
     job.lane_time =
         job.lane_time == absl::ZeroDuration() ? took : (3 * job.lane_time + took) / 4;
   }
-  if (report.released && its) Unplace(job, report.at);
+  if (report.released && its) {
+    Unplace(job, report.at);
+    job.released[report.at] = now;
+  }
   const api::LaneAddress lane{report.at.pass, report.at.lane};
   return Learn(report.job, {lane, report.rows, report.ended});
 }
@@ -182,7 +185,7 @@ api::WorkerNews Dispatcher::Assigned(const Worker& worker) const {
     if (state == nullptr) continue;
     news.jobs.push_back({number, state->incarnation, state->settings.pipeline,
                          state->facts ? state->facts->manifest : "", state->seed,
-                         state->state});
+                         state->copies, state->state});
   }
   return news;
 }

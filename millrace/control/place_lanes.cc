@@ -24,6 +24,9 @@ namespace {
 // How long a worker counts as slow: so many times what was waited for it.
 constexpr int kSlowTimes = 10;
 
+// A consumer has told within this part of a heartbeat that it needs a lane no more.
+constexpr int kTellParts = 4;
+
 // How often the time that a lane may take is doubled.
 constexpr int kSlowMost = 10;
 
@@ -121,6 +124,12 @@ void Dispatcher::PlaceJob(int64_t number, Job& job, absl::Time now) {
   if (!state.facts || !job.failed.ok()) return;
   const std::map<api::LaneAddress, Wish> wishes = Wishes(number, job);
   Unneeded(number, job, wishes);
+  // Who has just been sent the rest of a lane may not have said yet that it needs it no
+  // more: it would be run again for nobody.
+  std::erase_if(job.released, [&](const auto& entry) {
+    const bool told = now - entry.second > options_.heartbeat / kTellParts;
+    return told || !wishes.contains(entry.first);
+  });
   for (const bool first : {true, false}) {
     for (const auto& [at, wish] : wishes) {
       if (wish.need.now == first) PlaceLane(number, job, wish, now);
@@ -188,6 +197,7 @@ void Dispatcher::Unneeded(int64_t number, Job& job,
 }
 
 void Dispatcher::PlaceLane(int64_t number, Job& job, const Wish& wish, absl::Time now) {
+  if (job.released.contains(wish.need.at)) return;
   const JobState& state = *state_.Find(number);
   LaneWish lane{wish.need.at.lane, wish.hosts, wish.host, wish.avoid, wish.need.now};
   Placed before;

@@ -465,6 +465,22 @@ TEST(PlaceLanesTest, AReleasedLaneIsNoLongerRun) {
   EXPECT_THAT(LanesOf(service, 1), ElementsAre(4));
 }
 
+// Who was sent all of it has not said yet that it needs it no more.
+TEST(PlaceLanesTest, AReleasedLaneIsNotRunAgainAtOnce) {
+  Service service = With({Facts(1), Facts(2)});
+  const api::ConsumerBeat beat = Reader(service, {3});
+  ASSERT_EQ(service.Placed(beat)[3], 1);
+  service.Tell(1, {{.job = 1,
+                    .incarnation = 1,
+                    .at = {0, 3},
+                    .rows = 8,
+                    .ended = true,
+                    .released = true}});
+  EXPECT_EQ(service.Placed(beat)[3], -1);
+  service.Pass(absl::Milliseconds(500), {1, 2});
+  EXPECT_NE(service.Placed(beat)[3], -1) << "what was sent may be lost";
+}
+
 // --- Failures ---
 
 TEST(PlaceLanesTest, AFailedLaneIsTriedElsewhere) {

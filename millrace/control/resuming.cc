@@ -39,6 +39,9 @@ absl::StatusOr<std::string> LastTold(const JobState& job) {
   lanes::Taken taken;
   for (const lanes::State& part : parts) {
     taken.Join(TRY(TakenIn(earliest.pass, part)));
+    if (part.pass == earliest.pass) {
+      earliest.lanes = std::max(earliest.lanes, part.lanes);
+    }
   }
   earliest.part = 0;
   earliest.parts = 1;

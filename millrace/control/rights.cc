@@ -103,6 +103,10 @@ absl::Status Apply(PassRights& pass, const PassChange& change) {
   return absl::OkStatus();
 }
 
+bool IsLeased(const PassRights& pass) {
+  return pass.facts.lanes != api::kEndless && pass.next_lane >= pass.facts.lanes;
+}
+
 const OwnedRight* Find(const PassRights& pass, int64_t number) {
   const auto found = Lookup(pass, number);
   return found == pass.rights.end() ? nullptr : &*found;

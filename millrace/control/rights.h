@@ -96,6 +96,9 @@ BOOST_DESCRIBE_STRUCT(PassRights, (),
 // Applies a change. Fails, and changes nothing, when it makes no sense here.
 absl::Status Apply(PassRights& pass, const PassChange& change);
 
+// Tells whether all lanes of the pass are leased; never, where there is no end of them.
+bool IsLeased(const PassRights& pass);
+
 const OwnedRight* Find(const PassRights& pass, int64_t number);
 
 // Tells whether an owner may give these rows up: it has them. An old answer, to a move

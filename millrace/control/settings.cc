@@ -8,16 +8,20 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include "millrace/api/json.h"
 #include "millrace/api/service.h"
+#include "millrace/api/state.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
+#include "millrace/lanes/state.h"
 
 namespace millrace::control {
 namespace {
 
 constexpr int64_t kConsumersMax = 1 << 16;
+constexpr int64_t kCopiesMax = 1 << 16;
 
 absl::Status OneOf(std::string_view name, const std::string& value,
                    std::initializer_list<std::string_view> words) {
@@ -104,12 +108,27 @@ absl::Status CheckSettings(const api::JobSettings& settings) {
             "visit=\"exactly_once\": order=\"any\" can do without"));
   TRY(Needs(fixed, settings.sharding != "off", "order=\"fixed\"",
             "sharding=\"dynamic\" or \"static\""));
-  TRY(Needs(settings.sharding == "off", false, "sharding=\"off\"",
-            "what is not there yet: choose \"dynamic\" or \"static\""));
   TRY(Needs(settings.members > 1, fixed, "members", "order=\"fixed\""));
   TRY(Needs(settings.global_batch, fixed, "global_batch", "order=\"fixed\""));
   TRY(Needs(settings.open_lanes > 0, fixed, "open_lanes", "order=\"fixed\""));
   return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> CopiesOf(const api::JobSettings& settings,
+                                 const std::string& state, int64_t workers) {
+  const bool off = settings.sharding == "off";
+  if (state.empty()) return off ? workers : 1;
+  const absl::StatusOr<lanes::State> saved = api::StateFromJson(state);
+  if (!saved.ok() && off) return saved.status();
+  const int64_t copies = saved.ok() ? saved->copies : 1;  // Told when it is loaded.
+  if (copies < 1 || copies > kCopiesMax) {
+    return absl::InvalidArgumentError(
+        base::StrCat("the state has an absurd number of copies: ", copies));
+  }
+  if (off || copies == 1) return copies;
+  return absl::InvalidArgumentError(
+      base::StrCat("the state was saved with sharding=\"off\" and ", copies,
+                   " workers: go on from it with sharding=\"off\""));
 }
 
 absl::Status SameSettings(const api::JobSettings& one, const api::JobSettings& other) {

@@ -9,13 +9,16 @@
 #include "gtest/gtest.h"
 
 #include "millrace/api/service.h"
+#include "millrace/api/state.h"
 #include "millrace/base/status_matchers.h"
+#include "millrace/lanes/state.h"
 
 namespace millrace::control {
 namespace {
 
 using absl::StatusCode::kInvalidArgument;
 using base::IsOk;
+using base::IsOkAndHolds;
 using base::StatusIs;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -60,7 +63,6 @@ std::vector<Word> Words() {
 TEST(SettingsTest, KnowsItsWords) {
   for (const Word& word : Words()) {
     for (const std::string& known : word.words) {
-      if (known == "off") continue;
       EXPECT_EQ(Wrong([&](api::JobSettings& settings) {
                   settings.order = "any";  // Goes with every other word.
                   settings.*word.member = known;
@@ -135,14 +137,20 @@ TEST(SettingsTest, FixedOrderVisitsEveryRowOnce) {
             "order=\"fixed\" needs sharding=\"dynamic\" or \"static\"");
 }
 
-// Else every row would come once, where the user wants it once from each worker.
-TEST(SettingsTest, NoShardingIsRefusedAsLongAsItIsNotServed) {
-  EXPECT_EQ(Wrong([](api::JobSettings& settings) {
-              settings.order = "any";
-              settings.sharding = "off";
-            }),
-            "sharding=\"off\" needs what is not there yet: choose \"dynamic\" or "
-            "\"static\"");
+TEST(SettingsTest, WithShardingOffEachWorkerGivesAllRows) {
+  api::JobSettings settings{.sharding = "off"};
+  EXPECT_THAT(CopiesOf(settings, "", 3), IsOkAndHolds(3));
+  lanes::State saved;
+  saved.copies = 2;
+  EXPECT_THAT(CopiesOf(settings, api::StateToJson(saved), 3), IsOkAndHolds(2))
+      << "as it began";
+  settings.sharding = "dynamic";
+  EXPECT_THAT(CopiesOf(settings, "", 3), IsOkAndHolds(1));
+  EXPECT_THAT(CopiesOf(settings, api::StateToJson(saved), 3),
+              StatusIs(kInvalidArgument, HasSubstr("and 2 workers")));
+  saved.copies = -1;
+  EXPECT_THAT(CopiesOf(settings, api::StateToJson(saved), 3),
+              StatusIs(kInvalidArgument, HasSubstr("absurd")));
 }
 
 TEST(SettingsTest, SomeThingsNeedFixedOrder) {

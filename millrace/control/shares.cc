@@ -61,7 +61,7 @@ Shares CountShares(const PassRights& pass, int64_t consumers,
                    const RowsOfRight& rows_of) {
   const int64_t size = pass.facts.batch_rows;
   Shares shares{std::vector<Share>(consumers)};
-  shares.ended = pass.next_lane >= pass.facts.lanes;
+  shares.ended = IsLeased(pass);
   for (size_t i = 0; i < pass.tallies.size(); ++i) {
     shares.of[i] = {pass.tallies[i].batches, pass.tallies[i].tail_rows};
   }
@@ -112,6 +112,18 @@ std::vector<Quota> QuotasOf(int64_t batches, int64_t consumers,
     }
   }
   return quotas;
+}
+
+int64_t LeftOutRows(const PassRights& pass, const Shares& shares, int64_t consumers,
+                    std::string_view remainder) {
+  const int64_t size = pass.facts.batch_rows;
+  int64_t rows = shares.leftover_rows;
+  for (const Share& share : shares.of) rows += share.batches * size + share.tail_rows;
+  if (pass.facts.drop_remainder) rows -= rows % size;
+  for (const Quota& quota : QuotasOf(pass.batches, consumers, remainder)) {
+    rows -= quota.batches * size;
+  }
+  return std::max<int64_t>(0, rows);
 }
 
 bool IsServed(const PassRights& pass, const Shares& shares,

@@ -57,6 +57,11 @@ struct Quota {
 std::vector<Quota> QuotasOf(int64_t batches, int64_t consumers,
                             std::string_view remainder);
 
+// Rows of a pass, all of whose batches are counted, that nobody takes: they fill no
+// round. Requires: shares.ended.
+int64_t LeftOutRows(const PassRights& pass, const Shares& shares, int64_t consumers,
+                    std::string_view remainder);
+
 // Has, of a consumer: batches that it can make of what it was dealt.
 int64_t HasBatches(const Share& share, int64_t batch_rows);
 

@@ -61,6 +61,17 @@ TEST(SharesTest, CountsAllWithWhatIsJoined) {  // 2 + 1, and 2 + 3 + 1 rows.
   EXPECT_EQ(CountAll(pass, Count(pass, 2)), 4);
 }
 
+TEST(SharesTest, CountsRowsThatFillNoRound) {  // 10 + 7 + 1 rows: 5 batches, 2 each.
+  PassRights pass =
+      Pass({{{1, 0, 0, 10}, 0}, {{2, 1, 0, 7}, 1}, {{3, 2, 3, 4}, api::kToLeftovers}});
+  pass.batches = 5;
+  EXPECT_EQ(LeftOutRows(pass, Count(pass, 2), 2, "drop"), 2);
+  EXPECT_EQ(LeftOutRows(pass, Count(pass, 2), 2, "keep"), 0);
+  pass.batches = 4;
+  pass.facts.drop_remainder = true;
+  EXPECT_EQ(LeftOutRows(pass, Count(pass, 2), 2, "drop"), 0);
+}
+
 TEST(SharesTest, CountsADealtBatchAsOne) {
   const PassRights pass = Pass({{{1, 0, 8, 10, 5}, 0}, {{2, 1, 4, 6, 5}, 0}});
   EXPECT_THAT(Count(pass, 1).of, ElementsAre(Share{1, 0, 2, 0}));

@@ -37,11 +37,12 @@ struct JobRecord {
   std::vector<PassRights> passes;
   int64_t passes_over = 0;
   std::vector<StateTold> told;
+  int64_t copies = 1;
 };
 
 BOOST_DESCRIBE_STRUCT(JobRecord, (),
                       (job, settings, seed, facts, incarnation, run, state, members,
-                       ends, passes, passes_over, told))
+                       ends, passes, passes_over, told, copies))
 
 struct StateRecord {
   int64_t next_job = 1;
@@ -52,9 +53,9 @@ struct StateRecord {
 BOOST_DESCRIBE_STRUCT(StateRecord, (), (next_job, jobs, starts))
 
 JobRecord Written(int64_t number, const JobState& job) {
-  JobRecord record{
-      number,    job.settings, job.seed, job.facts, job.incarnation, job.run,
-      job.state, {},           {},       {},        job.passes_over, {}};
+  JobRecord record{number,          job.settings, job.seed,  job.facts, job.incarnation,
+                   job.run,         job.state,    {},        {},        {},
+                   job.passes_over, {},           job.copies};
   for (const auto& [key, member] : job.members) {
     record.members.push_back({number, key.consumer, key.member, member.generation,
                               member.opening, member.host});
@@ -74,6 +75,7 @@ JobState Read(const JobRecord& record) {
                record.incarnation,
                record.run,
                record.state,
+               record.copies,
                {},
                {},
                {},
@@ -116,12 +118,15 @@ absl::Status ApplyToPasses(JobState& job, const Event& event) {
 void ApplyTo(JobState& job, const Event& event) {
   if (event.job_listed) job.facts = event.job_listed->facts;
   if (const auto& begun = event.run_begun) {
-    if (begun->settings.pipeline != job.settings.pipeline) job.facts.reset();
+    const bool same = begun->settings.pipeline == job.settings.pipeline &&
+                      begun->copies == job.copies;
+    if (!same) job.facts.reset();
     job.settings = begun->settings;
     job.seed = begun->settings.seed.value_or(job.seed);
     job.incarnation = begun->incarnation;
     job.run = begun->run;
     job.state = begun->state;
+    job.copies = begun->copies;
     job.ends.clear();
     job.passes.clear();
     job.passes_over = 0;
@@ -143,6 +148,11 @@ void ApplyTo(JobState& job, const Event& event) {
 }
 
 }  // namespace
+
+bool IsCounted(const JobState& job) {
+  const bool endless = job.facts && job.facts->lanes < 0;
+  return job.facts && job.facts->counted && !(endless && job.settings.order == "any");
+}
 
 absl::Status State::Apply(const Event& event) {
   if (const auto& made = event.job_made) {

@@ -42,6 +42,7 @@ struct JobState {
   int64_t incarnation = 0;                  // 0: nobody has begun.
   api::RunName run = {};
   std::string state = {};  // That this incarnation began with.
+  int64_t copies = 1;      // Of all rows in a pass: with sharding off, one a worker.
   std::map<MemberKey, MemberState> members = {};
   std::map<api::LaneAddress, int64_t> ends =
       {};                                     // Rows of lanes, learnt by running them.
@@ -51,6 +52,10 @@ struct JobState {
 
   bool operator==(const JobState&) const = default;
 };
+
+// Whether the rows of lanes are known beforehand. In any order those of a pass without
+// end are learnt: they cannot be told one by one.
+bool IsCounted(const JobState& job);
 
 class State {
  public:

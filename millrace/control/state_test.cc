@@ -126,6 +126,15 @@ TEST(StateTest, LaneEndsAreOfOneIncarnation) {
   EXPECT_EQ(state.Find(1)->ends.size(), 1);
 }
 
+TEST(StateTest, ARunOfOtherCopiesIsListedAnew) {
+  const Event listed{.job_listed = JobListed{1, {.manifest = "sha"}}};
+  Event other = Begun(1, 2);
+  other.run_begun->copies = 2;
+  const State state = After({Made(1), listed, Begun(1, 1), other});
+  EXPECT_FALSE(state.Find(1)->facts.has_value());
+  EXPECT_EQ(State::FromSnapshot(state.Snapshot())->Find(1)->copies, 2);
+}
+
 // Another pipeline reads other files: what was listed for the one before is not true
 // of it.
 TEST(StateTest, ARunOfAnotherPipelineIsListedAnew) {

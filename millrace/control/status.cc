@@ -51,14 +51,18 @@ int64_t Dispatcher::WaitingLanes(const Job& job) {
 
 // What a job waits for whose sources were not listed yet.
 std::string Dispatcher::Unlisted(const api::JobSettings& settings) const {
+  if (CountWorkersFor(settings) > 0) return "a worker to list the sources";
+  return base::StrCat(WantedWorker(ForListing(settings), {}),
+                      " to join: start one with `millrace worker`");
+}
+
+// Wherever its consumers are.
+int64_t Dispatcher::CountWorkersFor(const api::JobSettings& settings) const {
   const api::JobSettings by_any = ForListing(settings);
-  const bool could = std::ranges::any_of(workers_, [&](const auto& entry) {
+  return std::ranges::count_if(workers_, [&](const auto& entry) {
     const Worker& worker = entry.second;
     return !worker.draining && MayRun(worker.facts, by_any, {}, 0);
   });
-  if (could) return "a worker to list the sources";
-  return base::StrCat(WantedWorker(by_any, {}),
-                      " to join: start one with `millrace worker`");
 }
 
 // What a job waits for that the workers there are have too little memory for; empty:
@@ -157,6 +161,7 @@ api::JobSummary Dispatcher::SummaryOf(int64_t number, const Job& job,
     summary.batches_per_second += consumer.rate.PerSecond(now);
     summary.consumers_heard += now - consumer.heard <= silent ? 1 : 0;
   }
+  summary.left_out_rows = job.left_out_rows;
   std::set<int64_t> workers;
   for (const auto& [at, placed] : job.placed) workers.insert(placed.worker);
   summary.workers = std::ssize(workers);

@@ -52,7 +52,7 @@ AnyReader::AnyReader(const AnyReaderOptions& options, std::vector<int64_t> lane_
 int64_t AnyReader::EndOf(const Owned& owned) const {
   const int64_t lane = owned.right.lane;
   const lanes::KnownLane known = known_.Get(lane);
-  const int64_t rows = known.ended ? known.rows : lane_rows_[lane];
+  const int64_t rows = known.ended ? known.rows : RowsOf(lane);
   return std::max(owned.right.begin, std::min(owned.right.end, rows));
 }
 
@@ -318,8 +318,8 @@ void AnyReader::OnPlaced(const api::LaneAddress& at, std::optional<WorkerId> wor
 }
 
 absl::Status AnyReader::OnKnown(int64_t lane, const lanes::KnownLane& known) {
-  if (lane < 0 || lane >= std::ssize(lane_rows_)) return absl::OkStatus();
-  if (lane_rows_[lane] != lanes::kRowsMax) return absl::OkStatus();
+  const bool exists = options_.endless || lane < std::ssize(lane_rows_);
+  if (lane < 0 || !exists || RowsOf(lane) != lanes::kRowsMax) return absl::OkStatus();
   TRY(known_.Learn(lane, known));
   if (!known.ended) return absl::OkStatus();
   for (auto& [number, owned] : rights_) {
@@ -383,7 +383,7 @@ absl::Status AnyReader::OnEnd(const api::LaneEnd& end) {
   const auto found = rights_.find(end.at.right);
   if (end.at.pass != pass() || found == rights_.end()) return absl::OkStatus();
   const int64_t lane = found->second.right.lane;
-  if (lane_rows_[lane] != lanes::kRowsMax) {
+  if (RowsOf(lane) != lanes::kRowsMax) {
     return absl::DataLossError(
         base::StrCat("lane ", lane, " ended after ", end.rows,
                      " rows, before those that its files promise: a file has changed"));
@@ -411,6 +411,7 @@ void AnyReader::OnWorkerGone(WorkerId worker) {
 void AnyReader::WriteState(lanes::State& state) const {
   state.step = taken_batches_;
   lanes::SetTaken(state, taken_rows_);
+  if (options_.endless) state.lanes = lanes::LanesIn(taken_rows_);
 }
 
 std::vector<LaneNeed> AnyReader::Needs() const {

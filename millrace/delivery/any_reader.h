@@ -26,6 +26,7 @@
 #include "millrace/delivery/lane_server.h"
 #include "millrace/delivery/pass_reader.h"
 #include "millrace/lanes/known_lanes.h"
+#include "millrace/lanes/manifest.h"
 #include "millrace/lanes/order.h"
 #include "millrace/lanes/rest.h"
 #include "millrace/lanes/state.h"
@@ -47,6 +48,7 @@ struct AnyReaderOptions {
   int64_t pass = 0;
   lanes::Batching batching = {};
   Visit visit = Visit::kExactlyOnce;
+  bool endless = false;  // There are lanes without end, whose rows are not known.
   int64_t credit_bytes = 64LL << 20;  // That may wait here, asked for or received.
   int64_t batch_bytes = 1LL << 20;    // Of a batch, until some were seen.
 };
@@ -177,6 +179,11 @@ class AnyReader final : public PassReader {
   int64_t batch_rows() const { return options_.batching.rows; }
 
   AnyReaderOptions options_;
+
+  int64_t RowsOf(int64_t lane) const {
+    return options_.endless ? lanes::kRowsMax : lane_rows_[lane];
+  }
+
   std::vector<int64_t> lane_rows_;
   lanes::KnownLanes known_;
   std::map<int64_t, Owned> rights_;   // By number; what fills up has negative ones.

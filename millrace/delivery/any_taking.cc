@@ -127,8 +127,8 @@ void AnyReader::TakeRows(Owned& owned, int64_t rows, TakenBatch& batch) {
     pieces.erase(found);
     if (pieces.empty()) pieces_.erase(lane);
   }
-  const int64_t known = lane_rows_[lane] < lanes::kRowsMax
-                            ? lane_rows_[lane]
+  const int64_t known = RowsOf(lane) < lanes::kRowsMax
+                            ? RowsOf(lane)
                             : (known_.Get(lane).ended ? known_.Get(lane).rows : -1);
   if (known >= 0) taken_rows_.End(lane, known);
 }

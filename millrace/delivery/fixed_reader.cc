@@ -91,6 +91,7 @@ bool FixedReader::DecideOne() {
   const int64_t round = number / round_positions();
   const int64_t rows = RowsIn(step.rows);
   rounds_ = ahead_.position() / round_positions();
+  round_rows_ = ahead_.position() % round_positions() == 0 ? 0 : round_rows_ + rows;
   if (options_.global_batch && rows < options_.batching.rows) {
     EndShort(std::move(step.rows));
   } else if (options_.global_batch ||
@@ -135,6 +136,8 @@ void FixedReader::EndShort(std::vector<LaneRange> rows) {
     fill_left_ = 1;
   } else if (options_.remainder == Remainder::kKeep || options_.consumers == 1) {
     AddPosition(std::move(rows), valid, valid).round = rounds_ - 1;
+  } else {
+    left_out_rows_ = valid;
   }
 }
 
@@ -148,6 +151,7 @@ void FixedReader::EndRounds() {
   const bool mine = !positions_.empty() && positions_.back().round == last;
   if (options_.remainder == Remainder::kDrop) {
     if (mine) positions_.pop_back();
+    left_out_rows_ = round_rows_;
     return;
   }
   rounds_ = last + 1;

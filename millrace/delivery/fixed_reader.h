@@ -79,6 +79,8 @@ class FixedReader final : public PassReader {
 
   int64_t taken() const override { return taken_batches_; }
 
+  int64_t left_out_rows() const override { return left_out_rows_; }
+
   // Whether an endless pass must be dealt more lanes, one after the other.
   bool wants_lanes() const { return wants_lanes_; }
 
@@ -165,6 +167,8 @@ class FixedReader final : public PassReader {
   bool wants_lanes_ = false;
   int64_t unknown_lane_ = -1;  // Whose rows are needed to decide.
   int64_t taken_batches_ = 0;
+  int64_t round_rows_ = 0;  // Decided of the round that is not full yet.
+  int64_t left_out_rows_ = 0;
   bool left_ = false;  // Nobody takes any more.
 };
 

@@ -285,6 +285,20 @@ FixedReaderOptions Global(int64_t consumers, Remainder remainder) {
   return options;
 }
 
+TEST(FixedReaderTest, WhatDropLeavesOutIsCounted) {
+  const auto left_out = [](FixedReaderOptions options, int64_t rows) {
+    FixedReader reader(options, DealAll({rows}, 1));
+    Source({rows}, options.batching.rows).Take(reader);
+    return reader.left_out_rows();
+  };
+  EXPECT_EQ(left_out(Options(0, 2), 6), 2) << "of 3 batches, the last";
+  EXPECT_EQ(left_out(Options(1, 2), 6), 2) << "the same for every consumer";
+  EXPECT_EQ(left_out(Options(0, 3), 9), 3) << "two, of 2 rows and of 1";
+  EXPECT_EQ(left_out(Options(0, 2), 8), 0);
+  EXPECT_EQ(left_out(Global(2, Remainder::kDrop), 7), 3);
+  EXPECT_EQ(left_out(Global(2, Remainder::kKeep), 7), 0);
+}
+
 TEST(FixedReaderTest, OfAGlobalBatchEachTakesItsSlice) {
   EXPECT_THAT(
       TakeAll(Global(2, Remainder::kDrop), {8}, 1),

@@ -77,6 +77,7 @@ void JobReader::LeavePass(Pass& pass) {
     left_.push_back(std::move(action));
   }
   taken_ += pass.reader->taken();
+  left_out_rows_ += pass.reader->left_out_rows();
 }
 
 // What the pass that is taken from leaves is for the one ahead.
@@ -201,13 +202,16 @@ std::vector<LaneNeed> JobReader::Needs() const {
   return needs;
 }
 
-api::ConsumerBeat JobReader::Beat() const {
-  api::ConsumerBeat beat{.version = version_, .pass = pass_, .taken = taken_};
+api::ConsumerBeat JobReader::Beat() {
+  api::ConsumerBeat beat{
+      .number = ++beats_, .version = version_, .pass = pass_, .taken = taken_};
+  beat.left_out_rows = left_out_rows_;
   for (const LaneNeed& need : Needs()) {
     beat.needs.push_back({need.at, need.from, need.now});
   }
   for (const auto& [number, pass] : passes_) {
     beat.taken += pass.reader->taken();
+    beat.left_out_rows += pass.reader->left_out_rows();
     // In any order others are dealt what this one knows.
     if (!options_.counted && (tell_known_ || pass.any != nullptr)) {
       std::ranges::copy(pass.reader->Known(), std::back_inserter(beat.known));

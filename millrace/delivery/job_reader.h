@@ -85,7 +85,7 @@ class JobReader {
   std::vector<LaneNeed> Needs() const;
 
   // What the dispatcher is to hear; who says it is left out.
-  api::ConsumerBeat Beat() const;
+  api::ConsumerBeat Beat();
 
   // In any order the readers of passes, for who checks what must hold.
   const AnyReader* AnyOf(int64_t pass) const;
@@ -105,8 +105,10 @@ class JobReader {
   JobReaderOptions options_;
   std::map<int64_t, Pass> passes_;  // By their numbers.
   int64_t pass_ = -1;
-  int64_t version_ = 0;  // Of the news it has.
-  int64_t taken_ = 0;    // Batches, of passes that are gone.
+  int64_t version_ = 0;        // Of the news it has.
+  int64_t beats_ = 0;          // That it gave.
+  int64_t taken_ = 0;          // Batches, of passes that are gone.
+  int64_t left_out_rows_ = 0;  // Of these.
   bool tell_known_ = false;
   std::vector<ReaderAction> left_;  // What is to be done for passes that are gone.
 };

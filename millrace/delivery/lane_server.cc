@@ -204,6 +204,7 @@ void LaneServer::OnMade(RunId run, const Made& made) {
   lane.bytes += made.bytes;
   const bool had = lane.had.FirstMissing(made.begin) >= made.end;
   lane.blocks[made.begin] = {made, had ? 0 : (made.end - made.begin) * lane.members};
+  if (had) lane.spent.push_back(made.begin);
   LaneNews& news = news_.try_emplace(key, LaneNews{key}).first->second;
   news.rows = std::max(news.rows, made.end);
   if (made.tail) {  // So it is the last; nobody need wait until the run says so.
@@ -292,7 +293,7 @@ bool LaneServer::ServeWant(Lane& lane, Waiting& waiting, const JobLane& key) {
     if (block == lane.blocks.begin()) break;
     --block;
     if (want.begin >= block->second.made.end) break;
-    SendRows(block->second, waiting, key);
+    SendRows(lane, block->second, waiting, key);
   }
   if (lane.rows && want.begin >= *lane.rows && want.begin < want.end) {
     actions_.emplace_back(SendEnd{waiting.reader, {key.at, *lane.rows}});
@@ -301,7 +302,8 @@ bool LaneServer::ServeWant(Lane& lane, Waiting& waiting, const JobLane& key) {
   return want.begin >= want.end;
 }
 
-void LaneServer::SendRows(Block& block, Waiting& waiting, const JobLane& key) {
+void LaneServer::SendRows(Lane& lane, Block& block, Waiting& waiting,
+                          const JobLane& key) {
   api::Want& want = waiting.want;
   const Made& made = block.made;
   const int64_t end = std::min(want.end, made.end);
@@ -320,6 +322,7 @@ void LaneServer::SendRows(Block& block, Waiting& waiting, const JobLane& key) {
   if (std::ranges::find(block.sent, sent) == block.sent.end()) {
     block.sent.push_back(sent);
     block.rows_to_send -= rows;
+    if (block.rows_to_send <= 0) lane.spent.push_back(made.begin);
   }
   want.begin = end;
 }
@@ -327,9 +330,9 @@ void LaneServer::SendRows(Block& block, Waiting& waiting, const JobLane& key) {
 // What all have had is let go; but where it was made again it is only for those that
 // want it now.
 void LaneServer::DropSent(Lane& lane) {
-  for (auto it = lane.blocks.begin(); it != lane.blocks.end();) {
-    const auto block = it++;
-    if (block->second.rows_to_send > 0) continue;
+  for (const int64_t begin : std::exchange(lane.spent, {})) {
+    const auto block = lane.blocks.find(begin);
+    if (block == lane.blocks.end() || block->second.rows_to_send > 0) continue;
     lane.had.Add(block->second.made.begin, block->second.made.end);
     Erase(lane, block);
   }

@@ -194,6 +194,7 @@ class LaneServer {
     int64_t made = 0;                      // Rows that are known to exist.
     std::optional<int64_t> rows = {};      // In all, once it is known.
     std::map<int64_t, Block> blocks = {};  // By first row.
+    std::vector<int64_t> spent = {};       // Blocks that all have had, by first row.
     int64_t bytes = 0;                     // In them.
     lanes::LaneSet had;                    // Rows that were sent to all.
     std::vector<Waiting> waiting = {};
@@ -210,7 +211,7 @@ class LaneServer {
   void AddWant(ReaderId id, const api::Want& want);
   void Serve(const JobLane& key);
   bool ServeWant(Lane& lane, Waiting& waiting, const JobLane& key);
-  void SendRows(Block& block, Waiting& waiting, const JobLane& key);
+  void SendRows(Lane& lane, Block& block, Waiting& waiting, const JobLane& key);
   void DropSent(Lane& lane);
   void Erase(Lane& lane, std::map<int64_t, Block>::iterator block);
   static std::optional<int64_t> Missed(const Lane& lane);

@@ -155,6 +155,9 @@ class PassReader {
   // Batches that were taken here.
   virtual int64_t taken() const = 0;
 
+  // Rows that no consumer takes, for they fill no round; as far as it is known here.
+  virtual int64_t left_out_rows() const { return 0; }
+
   std::vector<ReaderAction> TakeActions() { return std::exchange(actions_, {}); }
 
   const Credit& credit() const { return credit_; }

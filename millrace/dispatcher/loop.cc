@@ -20,6 +20,7 @@
 #include "millrace/base/log.h"
 #include "millrace/base/mutex.h"
 #include "millrace/base/status.h"
+#include "millrace/base/text.h"
 #include "millrace/control/dispatcher.h"
 #include "millrace/metadata/metadata_store.h"
 
@@ -71,7 +72,8 @@ void Loop::Ask(const api::OpenJob& open, Answer<api::OpenedJob> answer) {
   const auto step = [this, open, answer](bool is_last) -> std::optional<Reply> {
     absl::StatusOr<api::OpenedJob> opened =
         dispatcher_.Open(open, options_.clock.Now());
-    if (opened.ok() && !opened->ready && !is_last) return std::nullopt;
+    const bool waits = opened.ok() && !opened->ready && opened->opening == 0;
+    if (waits && !is_last) return std::nullopt;
     return [answer, opened] { answer(opened); };
   };
   Submit({step, step, answer, WaitOf(open.wait_ms)});
@@ -113,7 +115,12 @@ void Loop::Ask(const api::WorkerBeat& beat, Answer<api::WorkerNews> answer) {
 
 void Loop::Ask(const api::PutObject& put, Answer<api::Nothing> answer) {
   const auto handle = [this, put, answer](bool) -> std::optional<Reply> {
-    const absl::Status status = store_.PutObject(put.hash, put.text);
+    absl::Status status = store_.PutObject(put.hash, put.text);
+    // Not the one who asks has too little room.
+    if (absl::IsResourceExhausted(status)) {
+      status = absl::UnavailableError(
+          base::StrCat("the dispatcher cannot keep it: ", status.message()));
+    }
     return [answer, status] {
       answer(status.ok() ? absl::StatusOr<api::Nothing>(api::Nothing{}) : status);
     };

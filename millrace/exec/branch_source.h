@@ -49,6 +49,9 @@ class BranchSource final : public NestedSource {
   // Plans all turns. An error when there is no end of them.
   absl::Status GrowToEnd();
 
+  // Whether there is an end of its turns.
+  bool ends() const { return options_.turns.has_value(); }
+
   // The splits of the turns planned so far.
   lanes::Manifest manifest() const;
 

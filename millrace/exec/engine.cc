@@ -213,6 +213,8 @@ absl::StatusOr<std::shared_ptr<LanePlan>> Engine::PlanLanes(
   options.with_ids = true;  // They are digested.
   PassPlan plan = TRY(PlanPass(pipeline, library, options, pool_));
   TRY(CheckBudget(plan, options_.memory_bytes));
+  // Whoever deals lanes must know how many there are, unless there is no end of them.
+  if (plan.ends()) TRY(plan.GrowToEnd());
   return std::shared_ptr<LanePlan>(new LanePlan(*this, std::move(plan), pipeline.before,
                                                 library, options.cancelled));
 }

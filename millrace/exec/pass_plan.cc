@@ -128,6 +128,10 @@ absl::StatusOr<bool> PassPlan::Grow() {
   return true;
 }
 
+bool PassPlan::ends() const {
+  return growing == nullptr || growing->ends() || EndsByCount(*this);
+}
+
 absl::Status PassPlan::GrowToEnd() {
   if (growing != nullptr && !EndsByCount(*this)) TRY(growing->GrowToEnd());
   while (TRY(Grow())) {

@@ -117,6 +117,9 @@ struct PassPlan {
   // Cuts all lanes that there are. An error when there is no end of them.
   absl::Status GrowToEnd();
 
+  // Whether there is an end of them.
+  bool ends() const;
+
   // Follows the rows of each lane through the operators, as far as they are known.
   void CountRows();
 

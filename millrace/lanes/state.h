@@ -62,6 +62,7 @@ struct State {
   base::Sha256 manifest_hash;
   std::vector<CutRecord> cuts;  // Of every source, in the order of the pipeline.
   int64_t lanes = 0;            // In the pass; of an endless one, as far as it was cut.
+  int64_t copies = 1;           // Of all rows in the pass, with sharding off.
 
   OrderRecord order;
   int64_t turn = 0;               // The track visited next.

@@ -19,6 +19,8 @@
 namespace millrace::lanes {
 namespace {
 
+constexpr int64_t kLanesMax = int64_t{1} << 32;
+
 template <typename... Pieces>
 absl::Status Wrong(const Pieces&... pieces) {
   return absl::InvalidArgumentError(base::StrCat("state: ", pieces...));
@@ -89,8 +91,8 @@ absl::StatusOr<Taken> ButRest(const State& state,
 }
 
 absl::Status SameStep(const State& one, const State& other) {
-  const bool same = one.pass == other.pass && one.step == other.step &&
-                    one.lanes == other.lanes && one.parts == other.parts;
+  const bool same =
+      one.pass == other.pass && one.step == other.step && one.parts == other.parts;
   if (same) return absl::OkStatus();
   return absl::InvalidArgumentError(
       base::StrCat("states of different steps: pass ", one.pass, " after ", one.step,
@@ -202,6 +204,18 @@ void SetTaken(State& state, const Taken& taken) {
   state.taken = taken.parts();
 }
 
+absl::StatusOr<std::vector<int64_t>> UnknownRows(int64_t lanes) {
+  if (lanes < 0 || lanes > kLanesMax) return Wrong("so many lanes: ", lanes);
+  return std::vector<int64_t>(lanes, kRowsMax);
+}
+
+int64_t LanesIn(const Taken& taken) {
+  int64_t lanes = 0;
+  for (const LaneSpan& span : taken.finished().spans()) lanes = span.end;
+  for (const TakenLane& part : taken.parts()) lanes = std::max(lanes, part.lane + 1);
+  return lanes;
+}
+
 absl::StatusOr<State> JoinStates(const std::vector<State>& parts) {
   if (parts.empty()) return absl::InvalidArgumentError("no states to join");
   State joined = parts.front();
@@ -226,6 +240,7 @@ absl::StatusOr<State> JoinStates(const std::vector<State>& parts) {
                        " has rows that another took: they are not of one start"));
     }
     all.Join(taken);
+    joined.lanes = std::max(joined.lanes, part.lanes);  // Without an end they differ.
   }
   if (there.size() < joined.parts) {
     return absl::InvalidArgumentError(

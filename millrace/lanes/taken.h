@@ -78,6 +78,13 @@ absl::StatusOr<Taken> TakenOf(const State& state,
 // says it is.
 void SetTaken(State& state, const Taken& taken);
 
+// The rows of so many lanes, where they are not known. The number may come from
+// anywhere: an absurd one is an error.
+absl::StatusOr<std::vector<int64_t>> UnknownRows(int64_t lanes);
+
+// How many lanes it knows of: up to the last that anything was taken of.
+int64_t LanesIn(const Taken& taken);
+
 // Joins the parts of all consumers, given in any order. Fails where one is missing,
 // where they are not of one step, or where two of them took the same rows.
 absl::StatusOr<State> JoinStates(const std::vector<State>& parts);

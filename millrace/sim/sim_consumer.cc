@@ -242,7 +242,7 @@ absl::Status SimConsumer::Keep(const delivery::TakenBatch& batch) {
 
 // --- What it says ---
 
-api::ConsumerBeat SimConsumer::Beat() const {
+api::ConsumerBeat SimConsumer::Beat() {
   api::ConsumerBeat beat = job_.Beat();
   beat.reader = hello();
   return beat;

@@ -70,7 +70,7 @@ class SimConsumer {
   // Takes a batch, if one is ready; goes on to the next pass at the end of one.
   absl::Status Step();
 
-  api::ConsumerBeat Beat() const;
+  api::ConsumerBeat Beat();
 
   Outgoing TakeOutgoing() { return std::exchange(outgoing_, {}); }
 

@@ -20,6 +20,7 @@
 #include "millrace/api/state.h"
 #include "millrace/base/sha256.h"
 #include "millrace/base/status.h"
+#include "millrace/exec/copies.h"
 #include "millrace/exec/engine.h"
 #include "millrace/exec/job_facts.h"
 #include "millrace/exec/lane_run.h"
@@ -64,23 +65,26 @@ absl::StatusOr<exec::PassOptions> Plans::OptionsOf(const api::WorkerJob& job,
                          std::move(cuts));
 }
 
-absl::StatusOr<rewrite::Rewritten> Plans::PipelineOf(const std::string& hash) {
-  const auto found = pipelines_.find(hash);
+absl::StatusOr<rewrite::Rewritten> Plans::PipelineOf(const api::WorkerJob& job) {
+  const std::pair key(job.pipeline, job.copies);
+  const auto found = pipelines_.find(key);
   if (found != pipelines_.end()) return found->second;
-  const ir::PipelineText text = TRY(api::UnpackPipeline(hash, objects_.get));
-  const ir::Pipeline pipeline =
+  const ir::PipelineText text = TRY(api::UnpackPipeline(job.pipeline, objects_.get));
+  const ir::Pipeline written =
       TRY(ir::Parse(text.text, text.attachments, library_.catalog()));
+  const ir::Pipeline pipeline =
+      TRY(exec::Copied(written, job.copies, library_.catalog()));
   if (functions_ == Functions::kRefused && exec::CallsPython(pipeline)) {
     return absl::PermissionDeniedError(
         "the pipeline has Python functions, and this worker was not started with "
         "--allow-python");
   }
   rewrite::Rewritten rewritten = TRY(rewrite::Rewrite(pipeline, library_.catalog()));
-  return pipelines_.emplace(hash, std::move(rewritten)).first->second;
+  return pipelines_.emplace(key, std::move(rewritten)).first->second;
 }
 
 absl::StatusOr<api::JobFacts> Plans::List(const api::WorkerJob& job) {
-  const rewrite::Rewritten pipeline = TRY(PipelineOf(job.pipeline));
+  const rewrite::Rewritten pipeline = TRY(PipelineOf(job));
   const std::shared_ptr<exec::LanePlan> plan =
       TRY(engine_.PlanLanes(pipeline, library_, TRY(OptionsOf(job, 0))));
   const exec::JobFacts found = plan->Facts();
@@ -103,7 +107,7 @@ absl::StatusOr<api::JobFacts> Plans::List(const api::WorkerJob& job) {
 
 absl::StatusOr<std::shared_ptr<exec::LanePlan>> Plans::Plan(const api::WorkerJob& job,
                                                             int64_t pass) {
-  const rewrite::Rewritten pipeline = TRY(PipelineOf(job.pipeline));
+  const rewrite::Rewritten pipeline = TRY(PipelineOf(job));
   return engine_.PlanLanes(pipeline, library_, TRY(OptionsOf(job, pass)));
 }
 

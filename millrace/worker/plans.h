@@ -56,14 +56,15 @@ class Plans {
                                                        int64_t pass);
 
  private:
-  absl::StatusOr<rewrite::Rewritten> PipelineOf(const std::string& hash);
+  absl::StatusOr<rewrite::Rewritten> PipelineOf(const api::WorkerJob& job);
   absl::StatusOr<exec::PassOptions> OptionsOf(const api::WorkerJob& job, int64_t pass);
 
   exec::Engine& engine_;
   const ops::Library& library_;
   Objects objects_;
   Functions functions_;
-  std::map<std::string, rewrite::Rewritten> pipelines_;  // By hash.
+  // By hash, and how often a pass gives all rows.
+  std::map<std::pair<std::string, int64_t>, rewrite::Rewritten> pipelines_;
 };
 
 }  // namespace millrace::worker

@@ -74,6 +74,7 @@ python::JobChoice ToChoice(const nb::dict& given) {
           .order = Get<std::string>(given, "order"),
           .visit = Get<std::string>(given, "visit"),
           .remainder = Get<std::string>(given, "remainder"),
+          .sharding = Get<std::string>(given, "sharding"),
           .target = Get<std::string>(given, "target"),
           .tags = Get<std::vector<std::string>>(given, "tags"),
           .global_batch = Get<bool>(given, "global_batch"),

@@ -232,6 +232,7 @@ class Dataset(Replays, Building):
         order: Literal["fixed", "any"] | None = None,
         visit: Literal["exactly_once", "at_most_once", "at_least_once"] | None = None,
         open_lanes: int | None = None,
+        sharding: Literal["dynamic", "static", "off"] | None = None,
         target: Literal["any", "local", "remote"] | None = None,
         tags: Sequence[str] | None = None,
         seed: int | None = None,
@@ -266,6 +267,9 @@ class Dataset(Replays, Building):
             visit: On a service, in order "any", what a lost worker means for its rows.
             open_lanes: On a service: how many parts of the data are open at a time in
                 fixed order; 1 is the logical order. By default 16 or more.
+            sharding: On a service: "dynamic", workers take what is next; "static", each
+                its own part (`millrace worker --index`); "off", in order "any", each
+                gives all rows: as many times as there are workers when the run begins.
             target: On a service: which workers may serve this, by their host.
             tags: On a service: words that its workers must have.
             seed: Of all that is random; by default from the id of the run.

@@ -346,8 +346,8 @@ def distribute(
 
 
 _OF_SERVICES = (
-    *("job", "order", "visit", "open_lanes", "target", "tags", "takeover"),
-    *("open_seconds", "access"),
+    *("job", "order", "visit", "open_lanes", "sharding", "target", "tags"),
+    *("takeover", "open_seconds", "access"),
 )
 
 

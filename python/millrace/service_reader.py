@@ -29,6 +29,7 @@ class Job:
     remainder: str
     order: str = "fixed"
     visit: str = "exactly_once"
+    sharding: str = "dynamic"
     target: str = "any"
     tags: Sequence[str] = ()
     global_batch: bool = False

@@ -244,9 +244,21 @@ def test_padding_marks_the_rows_that_fill_the_last_round_up(service: Service) ->
         one.close()
 
 
-def test_a_pipeline_without_end_goes_on(service: Service) -> None:
+@pytest.mark.parametrize("order", ["fixed", "any"])
+@pytest.mark.parametrize("behind", [False, True])
+def test_repeat_gives_copies(service: Service, order: str, behind: bool) -> None:
+    once = mr.range(10).map(lambda row: {"x": row["value"]})
+    thrice = once.batch(4).repeat(3) if behind else once.repeat(3).batch(4)
+    with read(service, thrice, order=order) as there:
+        sizes = [len(batch["x"]) for batch in there]
+        assert sorted(sizes) == sorted([4, 4, 2] * 3 if behind else [4] * 7 + [2])
+        assert sorted(values(there)) == sorted([*range(10)] * 3)
+
+
+@pytest.mark.parametrize("order", ["fixed", "any"])
+def test_a_pipeline_without_end_goes_on(service: Service, order: str) -> None:
     endless = mr.range(10).map(lambda row: {"x": row["value"]}).repeat().batch(4)
-    with read(service, endless) as there:
+    with read(service, endless, order=order) as there:
         found = values(itertools.islice(there, 100))
     assert len(found) == 400
     assert set(found) == set(range(10))
@@ -318,6 +330,15 @@ def test_other_visits_give_all_rows_where_nothing_is_lost(
 ) -> None:
     with read(service, stream(), order="any", visit=visit) as there:
         assert sorted(values(there)) == list(range(1000))
+
+
+def test_with_sharding_off_every_worker_gives_all_rows(service: Service) -> None:
+    with read(service, stream(), order="any", sharding="off") as there:
+        batches = list(there)
+        assert len(batches) == len(there)
+        assert sorted(values(batches)) == sorted([*range(1000), *range(1000)])
+    with pytest.raises(PipelineError, match='"dynamic" or "static"'):
+        read(service, stream(), sharding="off").close()
 
 
 # --- States ---

@@ -51,6 +51,7 @@ client::ConsumerOptions OptionsOf(const ServiceAddress& address,
   options.settings.order = choice.order;
   options.settings.visit = choice.visit;
   options.settings.remainder = choice.remainder;
+  options.settings.sharding = choice.sharding;
   options.settings.target = choice.target;
   options.settings.tags = choice.tags;
   options.settings.global_batch = choice.global_batch;

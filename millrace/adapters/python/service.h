@@ -42,6 +42,7 @@ struct JobChoice {
   std::string order = "fixed";
   std::string visit = "exactly_once";
   std::string remainder = {};
+  std::string sharding = "dynamic";
   std::string target = "any";
   std::vector<std::string> tags = {};
   bool global_batch = false;
