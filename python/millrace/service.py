@@ -162,6 +162,11 @@ class ServiceLoader(Loader):
 
     def __len__(self) -> int:
         """Count this consumer's batches; TypeError where that is not known."""
+        if self._choice.sharding == "off":
+            raise TypeError(
+                'with sharding="off" there are as many copies of the batches as there '
+                "are workers when the run begins: count them as they come"
+            )
         batches, consumers = len(self.dataset), self.consumers
         remainder = self._choice.remainder
         if consumers == 1:

@@ -334,11 +334,14 @@ def test_other_visits_give_all_rows_where_nothing_is_lost(
 
 def test_with_sharding_off_every_worker_gives_all_rows(service: Service) -> None:
     with read(service, stream(), order="any", sharding="off") as there:
-        batches = list(there)
-        assert len(batches) == len(there)
-        assert sorted(values(batches)) == sorted([*range(1000), *range(1000)])
-    with pytest.raises(PipelineError, match='"dynamic" or "static"'):
-        read(service, stream(), sharding="off").close()
+        assert sorted(values(there)) == sorted([*range(1000), *range(1000)])
+        with pytest.raises(TypeError, match="as many copies"):
+            len(there)
+    with (
+        read(service, stream(), sharding="off") as there,
+        pytest.raises(PipelineError, match='"dynamic" or "static"'),
+    ):
+        next(iter(there))
 
 
 # --- States ---
