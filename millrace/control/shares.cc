@@ -71,20 +71,22 @@ Shares CountShares(const PassRights& pass, int64_t consumers,
     const int64_t rows = std::max<int64_t>(0, known.rows - owned.right.begin);
     shares.ended = shares.ended && known.ended;
     if (owned.consumer == api::kToLeftovers) {
-      shares.leftover_rows += rows;
+      Increase(shares.leftover_rows, rows);
       continue;
     }
     Share& share = shares.of[owned.consumer];
     ++share.open;
     if (!known.ended) ++share.endless;
     if (owned.right.group != 0) {
-      if (groups.insert(owned.right.group).second) ++share.batches;
+      if (groups.insert(owned.right.group).second) Increase(share.batches, 1);
       continue;
     }
-    share.batches += rows / size;
-    if (known.ended) share.tail_rows += rows % size;
+    Increase(share.batches, rows / size);
+    if (known.ended) Increase(share.tail_rows, rows % size);
   }
-  for (const Share& share : shares.of) shares.batches += HasBatches(share, size);
+  for (const Share& share : shares.of) {
+    Increase(shares.batches, HasBatches(share, size));
+  }
   return shares;
 }
 
@@ -93,8 +95,8 @@ int64_t CountAll(const PassRights& pass, const Shares& shares) {
   int64_t batches = 0;
   int64_t rows = shares.leftover_rows;
   for (const Share& share : shares.of) {
-    batches += share.batches;
-    rows += share.tail_rows;
+    Increase(batches, share.batches);
+    Increase(rows, share.tail_rows);
   }
   return batches + (pass.facts.drop_remainder ? rows : rows + size - 1) / size;
 }
