@@ -32,6 +32,18 @@ namespace {
 constexpr int64_t kLanesMax = int64_t{1} << 24;
 constexpr int64_t kLanesEachMin = 2;  // That a consumer has to read from.
 
+// Passes of a job that are under way at once. One that is too many is begun once others
+// are over: consumers go on telling of it.
+constexpr int64_t kPassesMax = 256;
+
+// Lanes that are leased for one beat. Those of which a state left nothing open are many
+// and cost an event each; the next beat goes on.
+constexpr int64_t kLeasesMax = 1 << 14;
+
+// Rights of a pass, into which consumers can split lanes by what they promise. An
+// honest one splits a lane a few times.
+constexpr int64_t kRightsMax = 1 << 20;
+
 // Checked before memory is taken: it came from elsewhere.
 absl::Status CheckFacts(const api::PassFacts& facts) {
   const auto wrong = [&](const auto&... why) {
@@ -65,6 +77,15 @@ std::vector<int64_t> LaneRowsOf(const api::PassFacts& facts) {
   return rows;
 }
 
+// Whether memory for one more pass may be taken: of all of them together for as many
+// lanes as two may have, this one and the next.
+bool HasRoomFor(const JobState& job, const api::PassFacts& facts) {
+  if (job.passes.contains(facts.pass)) return true;
+  int64_t lanes = 0;
+  for (const auto& [number, pass] : job.passes) lanes += pass.facts.lanes;
+  return std::ssize(job.passes) < kPassesMax && lanes <= kLanesMax;
+}
+
 // How many lanes a consumer can be dealt.
 struct Feeding {
   int64_t dealt = 0;  // Batches, so far.
@@ -91,10 +112,12 @@ absl::Status Dispatcher::HearPasses(const api::ConsumerBeat& beat) {
   const JobState& state = *state_.Find(number);
   for (const api::PassBeat& pass : beat.passes) {
     // One ahead of what it takes from, and no more.
-    const bool over = pass.pass < state.passes_over || pass.pass > beat.pass + 1;
+    const bool over = pass.pass < state.passes_over || pass.pass - 1 > beat.pass;
     if (state.settings.order != "any" || over) continue;
     const bool about_it = pass.facts && pass.facts->pass == pass.pass;
-    if (about_it) TRY(BeginPass(number, *pass.facts));
+    if (about_it && HasRoomFor(state, *pass.facts)) {
+      TRY(BeginPass(number, *pass.facts));
+    }
     if (!state.passes.contains(pass.pass)) continue;
     TRY(HearPass(beat.reader, pass));
     LeaseLanes(number, pass.pass);
@@ -144,6 +167,10 @@ void Dispatcher::HearPromises(const api::ReaderHello& reader,
     const bool to_somebody =
         promise.to >= least && promise.to < state.settings.consumers;
     if (!to_somebody || !MayMove(rights, reader.consumer, promise)) continue;
+    // Leftovers are what fills no batch, and are dealt row by row.
+    const bool too_large = promise.to == api::kToLeftovers &&
+                           promise.end - promise.begin >= rights.facts.batch_rows;
+    if (too_large || std::ssize(rights.rights) >= kRightsMax) continue;
     Change(reader.job, beat.pass, {.moved = Move{promise}});
   }
 }
@@ -267,7 +294,8 @@ void Dispatcher::LeaseLanes(int64_t number, int64_t pass) {
         {HasBatches(share, rights.facts.batch_rows) + share.endless, room});
   }
   soft.hungry.clear();
-  while (!IsLeased(rights)) {
+  const int64_t end = rights.next_lane + kLeasesMax;
+  while (!IsLeased(rights) && rights.next_lane < end) {
     const auto least = std::ranges::min_element(feeding, {}, [](const Feeding& one) {
       return std::pair(one.room <= 0, one.dealt);
     });
@@ -276,7 +304,8 @@ void Dispatcher::LeaseLanes(int64_t number, int64_t pass) {
     lease.consumer = least - feeding.begin();
     for (const RowRange& range : lease.ranges) {
       const bool known = range.end < lanes::kRowsMax;
-      least->dealt += known ? (range.end - range.begin) / rights.facts.batch_rows : 1;
+      Increase(least->dealt,
+               known ? (range.end - range.begin) / rights.facts.batch_rows : 1);
       --least->room;
     }
     Change(number, pass, {.leased = lease});
@@ -293,7 +322,9 @@ void Dispatcher::CountPass(int64_t number, int64_t pass) {
     Change(number, pass, {.counted = CountAll(rights, shares)});
     const int64_t left_out =
         LeftOutRows(rights, shares, state.settings.consumers, state.settings.remainder);
-    LeaveOut(number, SoftOf(number).left_out_rows + left_out);
+    int64_t all_left_out = SoftOf(number).left_out_rows;
+    Increase(all_left_out, left_out);
+    LeaveOut(number, all_left_out);
     shares = SharesOf(number, pass);
   }
   const std::vector<Quota> quotas =

@@ -1,6 +1,7 @@
 // What the dispatcher tells consumers of a pass in any order.
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -316,6 +317,73 @@ TEST(DealRightsTest, ForgetsAPassOnceAllHaveGoneOn) {
   EXPECT_EQ(news->passes_over, 1);
   EXPECT_THAT(job.dispatcher().state().Find(1)->passes, IsEmpty());
   EXPECT_THAT(job.Tell(0, Job::Facts(2)).rights, IsEmpty()) << "an old beat";
+}
+
+TEST(DealRightsTest, APassThatNobodyCanReachIsRefused) {
+  Job job;
+  api::ConsumerBeat beat{.reader = {1, 1, 0, 0, 1}};
+  beat.pass = std::numeric_limits<int64_t>::max();
+  beat.passes = {Job::Facts(2)};
+  EXPECT_THAT(job.dispatcher().Beat(beat, kNow),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("a pass must be 0 to")));
+}
+
+// A beat from a pass far ahead about any number of others.
+TEST(DealRightsTest, PassesUnderWayAreBounded) {
+  Job job;
+  api::ConsumerBeat beat{.reader = {1, 1, 0, 0, 1}, .pass = 10'000};
+  for (int64_t pass = 0; pass < 1'000; ++pass) {
+    api::PassBeat& about = beat.passes.emplace_back(Job::Facts(1));
+    about.pass = about.facts->pass = pass;
+  }
+  EXPECT_THAT(job.dispatcher().Beat(beat, kNow), IsOk());
+  EXPECT_EQ(job.dispatcher().state().Find(1)->passes.size(), 256);
+}
+
+TEST(DealRightsTest, LanesOfAllPassesUnderWayAreBounded) {
+  Job job;
+  api::ConsumerBeat beat{.reader = {1, 1, 0, 0, 1}, .pass = 10};
+  for (int64_t pass = 0; pass < 10; ++pass) {
+    api::PassBeat& about = beat.passes.emplace_back(Job::Facts(int64_t{1} << 24));
+    about.pass = about.facts->pass = pass;
+  }
+  EXPECT_THAT(job.dispatcher().Beat(beat, kNow), IsOk());
+  EXPECT_EQ(job.dispatcher().state().Find(1)->passes.size(), 2);
+}
+
+TEST(DealRightsTest, LeftoversAreLessThanABatch) {
+  Job job;
+  job.Tell(0, Job::Facts(1, {{1, 1'000'000'000'000}}));
+  job.Tell(0, {.promises = {{1, 0, 1'000'000'000'000, api::kToLeftovers},
+                            {1, 4, 8, api::kToLeftovers}}});
+  EXPECT_EQ(job.Tell(0).rights.size(), 1) << "dealing it would take for ever";
+}
+
+// Finished lanes cost an event each.
+TEST(DealRightsTest, LeasesSoManyLanesForABeatAndGoesOnWithTheNext) {
+  lanes::State state;
+  state.lanes = 20'000;
+  lanes::Taken taken;
+  taken.AddFinished(0, state.lanes - 1);
+  lanes::SetTaken(state, taken);
+  Job job(std::vector<std::string>(2, api::StateToJson(state)));
+  ASSERT_THAT(job.opened(), IsOk());
+  job.dispatcher().TakeEvents();
+  EXPECT_FALSE(job.Tell(0, Job::Facts(state.lanes)).leased);
+  EXPECT_LT(job.dispatcher().TakeEvents().size(), 17'000);
+  EXPECT_TRUE(job.Tell(0).leased);
+}
+
+// What consumers say of rows may add up to more than a number holds.
+TEST(DealRightsTest, CountsOfAbsurdlyManyRowsStop) {
+  Job job({"", ""}, "at_least_once");
+  job.Tell(0, Job::Facts(40));
+  for (int64_t number = 1; number < 40; ++number) {
+    for (const int64_t consumer : {0, 1}) {
+      job.Tell(consumer, {.redo = {{number, kRowsMax}}, .hungry = true});
+    }
+  }
+  EXPECT_LE(job.Tell(0).horizon, kRowsMax);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,6 +25,7 @@
 #include "millrace/control/events.h"
 #include "millrace/control/openings.h"
 #include "millrace/control/packages.h"
+#include "millrace/control/possible.h"
 #include "millrace/control/resuming.h"
 #include "millrace/control/settings.h"
 #include "millrace/control/state.h"
@@ -35,6 +37,14 @@ namespace {
 
 constexpr size_t kNoticesMax = 1024;
 constexpr int kVersionsOfAStart = 40;  // Bits.
+
+// Jobs that are kept at once, whoever makes them up: of each there is a record, and
+// their names are compared one by one.
+constexpr size_t kJobsMax = 1 << 14;
+
+// Lanes of a job that are known about at once. Those that are open are far fewer, and
+// the rest is learnt again by running them.
+constexpr size_t kKnownMax = 1 << 20;
 
 std::string Describe(const api::RunName& run) {
   return base::StrCat("run \"", run.id, "\" (restart ", run.restart, ") on host ",
@@ -144,6 +154,11 @@ absl::StatusOr<api::OpenedJob> Dispatcher::Open(const api::OpenJob& open,
 
 absl::StatusOr<int64_t> Dispatcher::FindOrMake(const api::OpenJob& open) {
   if (const int64_t found = state_.Named(open.settings.name)) return found;
+  if (state_.jobs().size() >= kJobsMax) {
+    return absl::ResourceExhaustedError(base::StrCat(
+        "there are ", kJobsMax, " jobs already: old ones are forgotten after ",
+        absl::FormatDuration(options_.keep_job), ", or use a name again"));
+  }
   const int64_t number = state_.next_job();
   const auto drawn = static_cast<int64_t>(
       base::Mix64(seed_ ^ base::Mix64(static_cast<uint64_t>(number))) >> 1);
@@ -253,6 +268,7 @@ absl::Status Dispatcher::CheckReader(const api::ReaderHello& reader) const {
   const auto member = job->members.find({reader.consumer, reader.member});
   const bool current = job->incarnation == reader.incarnation &&
                        reader.consumer < job->settings.consumers &&
+                       reader.member < job->settings.members &&
                        member != job->members.end() &&
                        member->second.generation == reader.generation;
   return current ? absl::OkStatus() : TakenOver(*job);
@@ -260,6 +276,7 @@ absl::Status Dispatcher::CheckReader(const api::ReaderHello& reader) const {
 
 absl::StatusOr<api::ConsumerNews> Dispatcher::Beat(const api::ConsumerBeat& beat,
                                                    absl::Time now) {
+  TRY(CheckPossible(beat));
   TRY(CheckReader(beat.reader));
   const int64_t number = beat.reader.job;
   Job& job = SoftOf(number);
@@ -314,7 +331,9 @@ absl::Status Dispatcher::Learn(int64_t number, const api::KnownRows& known) {
   const JobState& state = *state_.Find(number);
   if (IsCounted(state)) return absl::OkStatus();
   if (!IsLeft(number, known.at)) return absl::OkStatus();
-  Known& kept = SoftOf(number).known[known.at];
+  std::map<api::LaneAddress, Known>& all = SoftOf(number).known;
+  if (all.size() >= kKnownMax && !all.contains(known.at)) return absl::OkStatus();
+  Known& kept = all[known.at];
   const lanes::KnownLane before = kept.lane;
   const bool contradicts = (before.ended && known.rows > before.rows) ||
                            (known.ended && known.rows < before.rows);

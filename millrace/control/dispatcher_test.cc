@@ -16,7 +16,9 @@
 #include "millrace/api/operations.h"
 #include "millrace/api/service.h"
 #include "millrace/base/status_matchers.h"
+#include "millrace/base/text.h"
 #include "millrace/control/dispatcher_test.h"
+#include "millrace/control/events.h"
 #include "millrace/control/state.h"
 
 namespace millrace::control {
@@ -225,14 +227,6 @@ TEST(DispatcherTest, ARunOfAnotherPipelineIsListedAnew) {
 }
 
 // --- Who may take over ---
-
-// Another launch of a program.
-api::OpenJob OtherRun(const std::string& id, int64_t restart) {
-  api::OpenJob open = Opening();
-  open.run = {id, restart, "b"};
-  open.opening = 2;
-  return open;
-}
 
 TEST(DispatcherTest, AnotherRunMayNotTakeAJobThatIsRead) {
   Service service;
@@ -550,11 +544,6 @@ TEST(DispatcherTest, AVersionOfAnotherDispatcherIsAsGoodAsNone) {
 
 // --- Rows that are learnt by running lanes ---
 
-// What a worker tells of a lane of the first job.
-api::LaneReport Report(int64_t lane, int64_t rows, bool ended = false) {
-  return {.job = 1, .incarnation = 1, .at = {0, lane}, .rows = rows, .ended = ended};
-}
-
 TEST(DispatcherTest, ConsumersLearnFromOneAnother) {
   Service service;
   service.Join(Facts(1));
@@ -712,137 +701,6 @@ TEST(DispatcherTest, AJobIsForgottenADayAfterItsLastReader) {
   EXPECT_EQ(service.dispatcher().state().Find(1), nullptr);
   EXPECT_THAT(service.Send(beat), StatusIs(kNotFound));
   EXPECT_EQ(service.Start({Opening()})[0].reader.job, 2);
-}
-
-// --- Restart ---
-
-TEST(DispatcherTest, ARestartForgetsNothingThatWasAnswered) {
-  Service service;
-  service.Join(Facts(1));
-  const api::ConsumerBeat beat = service.Start({Opening()})[0];
-  const std::map<int64_t, JobState> before = service.dispatcher().state().jobs();
-  const api::OpenedJob opened = *service.Send(Opening());
-  service.Restart();
-  EXPECT_EQ(service.dispatcher().state().jobs(), before);
-  EXPECT_EQ(*service.Send(Opening()), opened);
-  EXPECT_THAT(service.Send(beat), IsOk());
-}
-
-TEST(DispatcherTest, AJournalOfSomethingElseIsAnError) {
-  Dispatcher dispatcher({}, 7);
-  EXPECT_THAT(
-      dispatcher.Restore("", {R"({"lane_ended":{"job":4}})"}, absl::UnixEpoch()),
-      StatusIs(kDataLoss));
-  EXPECT_THAT(dispatcher.Restore("", {"?"}, absl::UnixEpoch()),
-              StatusIs(kInvalidArgument));
-  EXPECT_THAT(dispatcher.Restore("?", {}, absl::UnixEpoch()),
-              StatusIs(kInvalidArgument));
-}
-
-// Else who has news of the one before would take none of this one's.
-TEST(DispatcherTest, AfterARestartNewsAreNewerThoughTheClockWasSetBack) {
-  Service service;
-  service.Join(Facts(1));
-  const api::ConsumerBeat beat = service.Start({Opening()})[0];
-  int64_t before = service.Send(beat)->version;
-  for (int restarts = 0; restarts < 3; ++restarts) {
-    service.now -= absl::Hours(24);
-    service.Restart();
-    const int64_t version = service.Send(beat)->version;
-    EXPECT_GT(version, before);
-    before = version;
-  }
-}
-
-TEST(DispatcherTest, AfterARestartNoLaneIsGivenAwayForTwoHeartbeats) {
-  Service service;
-  service.Join(Facts(1));
-  api::ConsumerBeat beat = service.Start({Opening()})[0];
-  beat.needs = Needs({5});
-  service.Restart();
-  service.Join(Facts(1));
-  EXPECT_EQ(service.Placed(beat)[5], -1);
-  service.Pass(absl::Milliseconds(1999), {1});
-  EXPECT_EQ(service.Placed(beat)[5], -1);
-  service.Pass(absl::Milliseconds(1), {1});
-  EXPECT_EQ(service.Placed(beat)[5], 1);
-}
-
-TEST(DispatcherTest, AfterARestartWorkersKeepTheLanesTheyRun) {
-  Service service;
-  service.Join(Facts(1));
-  service.Join(Facts(2));
-  api::ConsumerBeat beat = service.Start({Opening()})[0];
-  beat.needs = Needs({5});
-  ASSERT_EQ(service.Placed(beat)[5], 1);
-  service.Restart();
-  service.Join(Facts(1));
-  service.Join(Facts(2));
-  service.Tell(2, {Report(5, 8)});
-  EXPECT_EQ(service.Placed(beat)[5], 2) << "it says that it runs it";
-  service.Pass(absl::Seconds(5), {1, 2});
-  EXPECT_EQ(service.Placed(beat)[5], 2);
-}
-
-TEST(DispatcherTest, AfterARestartLanesThatWereReleasedAreNobodys) {
-  Service service;
-  service.Join(Facts(1));
-  api::ConsumerBeat beat = service.Start({Opening()}, Listed(false))[0];
-  beat.needs = Needs({5});
-  service.Restart();
-  service.Join(Facts(1));
-  api::LaneReport report = Report(5, 10, true);
-  report.released = true;
-  service.Tell(1, {report});
-  EXPECT_EQ(service.Placed(beat)[5], -1);
-}
-
-TEST(DispatcherTest, AfterARestartLaneEndsAreKnown) {
-  Service service;
-  service.Join(Facts(1));
-  api::ConsumerBeat beat = service.Start({Opening()}, Listed(false))[0];
-  beat.needs = Needs({5});
-  service.Accept(beat);
-  service.Tell(1, {Report(5, 10, true)});
-  beat.version = service.Send(beat)->version;
-  service.Pass(absl::Seconds(1), {1});
-  service.Restart();
-  EXPECT_THAT(service.Send(beat)->known, ElementsAre(api::KnownRows{{0, 5}, 10, true}));
-}
-
-TEST(DispatcherTest, AfterARestartConsumersAreAskedOnceWhatTheyKnow) {
-  Service service;
-  service.Join(Facts(1));
-  api::ConsumerBeat beat = service.Start({Opening()}, Listed(false))[0];
-  beat.needs = Needs({5});
-  const api::ConsumerNews before = *service.Send(beat);
-  EXPECT_FALSE(before.tell_known) << "nothing was forgotten";
-  beat.version = before.version;
-  service.Pass(absl::Seconds(1), {1});
-  service.Restart();
-  const api::ConsumerNews asked = *service.Send(beat);
-  EXPECT_TRUE(asked.tell_known);
-  beat.version = asked.version;
-  beat.known = {{{0, 5}, 8, false}};
-  EXPECT_FALSE(service.Send(beat)->tell_known);
-  beat.known = {};
-  const api::ConsumerNews after = *service.Send(beat);
-  EXPECT_FALSE(after.tell_known);
-  EXPECT_THAT(after.known, ElementsAre(api::KnownRows{{0, 5}, 8, false}));
-}
-
-TEST(DispatcherTest, AfterARestartNobodyTakesOverFromAReaderNotHeardYet) {
-  Service service;
-  service.Join(Facts(1));
-  const api::ConsumerBeat beat = service.Start({Opening()})[0];
-  service.Restart();
-  EXPECT_THAT(service.Send(OtherRun("slurm-2", 0)), StatusIs(kFailedPrecondition));
-  service.Pass(absl::Seconds(1));
-  ASSERT_THAT(service.Send(beat), IsOk());
-  service.Pass(absl::Seconds(2));
-  EXPECT_THAT(service.Send(OtherRun("slurm-2", 0)), StatusIs(kFailedPrecondition));
-  service.Pass(absl::Seconds(2));
-  EXPECT_THAT(service.Send(OtherRun("slurm-2", 0)), IsOk());
 }
 
 }  // namespace

@@ -35,6 +35,14 @@ inline api::OpenJob Opening(int64_t consumer = 0, int64_t consumers = 1) {
   return open;
 }
 
+// Another launch of a program.
+inline api::OpenJob OtherRun(const std::string& id, int64_t restart) {
+  api::OpenJob open = Opening();
+  open.run = {id, restart, "b"};
+  open.opening = 2;
+  return open;
+}
+
 // A worker with room for four lanes.
 inline api::WorkerFacts Facts(int64_t worker) {
   api::WorkerFacts facts{.worker = worker, .lanes_max = 4};
@@ -53,6 +61,11 @@ inline std::vector<api::NeededLane> Needs(const std::vector<int64_t>& lanes) {
   needs.reserve(lanes.size());
   for (const int64_t lane : lanes) needs.push_back({{0, lane}, 0, true});
   return needs;
+}
+
+// What a worker tells of a lane of the first job.
+inline api::LaneReport Report(int64_t lane, int64_t rows, bool ended = false) {
+  return {.job = 1, .incarnation = 1, .at = {0, lane}, .rows = rows, .ended = ended};
 }
 
 class Service {

@@ -1,5 +1,6 @@
 // The part of the dispatcher that hears workers (dispatcher.h).
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <set>
@@ -12,14 +13,20 @@
 #include "millrace/api/error.h"
 #include "millrace/api/service.h"
 #include "millrace/api/stream.h"
+#include "millrace/base/status.h"
 #include "millrace/control/dispatcher.h"
 #include "millrace/control/events.h"
 #include "millrace/control/packages.h"
 #include "millrace/control/placing.h"
+#include "millrace/control/possible.h"
 #include "millrace/control/state.h"
 
 namespace millrace::control {
 namespace {
+
+// Lanes of a job whose failures are remembered; those of early passes are forgotten
+// first.
+constexpr size_t kFailedLanesMax = 1 << 12;
 
 // Whether some consumer's lane could be given to a worker.
 bool CouldRun(const Candidate& candidate, const JobState& job, int64_t lane) {
@@ -38,6 +45,7 @@ bool CouldRun(const Candidate& candidate, const JobState& job, int64_t lane) {
 
 absl::StatusOr<api::WorkerNews> Dispatcher::Beat(const api::WorkerBeat& beat,
                                                  absl::Time now) {
+  TRY(CheckPossible(beat));
   if (beat.facts) Join(*beat.facts, now);
   const auto found = workers_.find(beat.worker);
   if (found == workers_.end()) return api::WorkerNews{.version = 0, .join = true};
@@ -117,7 +125,11 @@ absl::Status Dispatcher::Report(int64_t worker, const api::LaneReport& report,
 
 void Dispatcher::ReportFailure(int64_t worker, const api::LaneReport& report) {
   Job& job = SoftOf(report.job);
-  Failed& failed = job.failed_lanes[report.at];
+  auto& lanes = job.failed_lanes;
+  if (lanes.size() >= kFailedLanesMax && !lanes.contains(report.at)) {
+    lanes.erase(lanes.begin());
+  }
+  Failed& failed = lanes[report.at];
   failed.workers.insert(worker);
   failed.status = api::ToStatus(*report.failed);
   Note("lane failed", state_.Find(report.job)->settings.name, report.failed->message);
@@ -156,10 +168,9 @@ void Dispatcher::ReportListed(int64_t worker, const api::ListedJob& listed) {
   const bool outdated =
       !listed.pipeline.empty() && listed.pipeline != state->settings.pipeline;
   if (outdated) return;  // It is listed anew.
-  if (listed.failed) {
-    job.unlisted = api::ToStatus(*listed.failed);
-    return;
-  }
+  job.unlisted =
+      listed.failed ? api::ToStatus(*listed.failed) : CheckPossible(listed.facts);
+  if (!job.unlisted.ok()) return;
   Event event;
   event.job_listed = {listed.job, listed.facts};
   Commit(event);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -22,6 +23,13 @@
 
 namespace millrace::control {
 namespace {
+
+// Runs that come together at once. They compete for the job: all but one have started
+// in vain.
+constexpr int64_t kRunsMax = 16;
+
+// Of those that are missing, so many are named.
+constexpr int64_t kMissingMax = 16;
 
 std::string KeyOf(const api::RunName& run) {
   return base::StrCat(run.id, "#", run.restart);
@@ -68,32 +76,49 @@ absl::StatusOr<std::string> Joined(const std::map<MemberKey, api::OpenJob>& memb
 
 absl::Status Openings::Add(const api::OpenJob& open) {
   Run& run = runs_[KeyOf(open.run)];
+  run.added = ++added_;
+  ForgetOldest();
   const MemberKey own{open.consumer, open.member};
-  const auto other =
-      std::ranges::find_if(run, [&](const auto& entry) { return entry.first != own; });
-  if (other != run.end()) TRY(SameSettings(other->second.settings, open.settings));
-  run.insert_or_assign(own, open);
+  const auto other = std::ranges::find_if(
+      run.members, [&](const auto& entry) { return entry.first != own; });
+  if (other != run.members.end()) {
+    TRY(SameSettings(other->second.settings, open.settings));
+  }
+  run.members.insert_or_assign(own, open);
   return absl::OkStatus();
+}
+
+void Openings::ForgetOldest() {
+  if (std::ssize(runs_) <= kRunsMax) return;
+  runs_.erase(std::ranges::min_element(
+      runs_, {}, [](const auto& entry) { return entry.second.added; }));
 }
 
 std::string Openings::Missing(const api::OpenJob& open) const {
   const auto run = runs_.find(KeyOf(open.run));
   std::vector<std::string> missing;
+  int64_t unnamed = 0;
   for (int64_t consumer = 0; consumer < open.settings.consumers; ++consumer) {
     for (int64_t member = 0; member < open.settings.members; ++member) {
-      if (run != runs_.end() && run->second.contains({consumer, member})) continue;
+      const MemberKey key{consumer, member};
+      if (run != runs_.end() && run->second.members.contains(key)) continue;
+      if (std::ssize(missing) >= kMissingMax) {
+        ++unnamed;
+        continue;
+      }
       missing.push_back(open.settings.members == 1
                             ? base::StrCat(consumer)
                             : base::StrCat(consumer, " (member ", member, ")"));
     }
   }
   if (missing.empty()) return "";
+  if (unnamed > 0) missing.push_back(base::StrCat("and ", unnamed, " more"));
   return base::StrCat("consumers that have not opened yet, of ",
                       open.settings.consumers, ": ", absl::StrJoin(missing, ", "));
 }
 
 absl::StatusOr<Openings::Complete> Openings::Take(const api::OpenJob& open) {
-  Complete complete{std::move(runs_[KeyOf(open.run)]), "", false};
+  Complete complete{std::move(runs_[KeyOf(open.run)].members), "", false};
   runs_.clear();
   const api::OpenJob& first = complete.members.begin()->second;
   for (const auto& [key, other] : complete.members) {

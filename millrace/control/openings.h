@@ -19,7 +19,8 @@ namespace millrace::control {
 class Openings {
  public:
   // Adds an opening; a later one of the same member replaces it. Fails where it does
-  // not fit the others of its run.
+  // not fit the others of its run. Of too many runs, that which nobody has opened for
+  // longest is forgotten: who still waits asks again.
   absl::Status Add(const api::OpenJob& open);
 
   // Says whom the run of an opening waits for; empty: all have come.
@@ -36,9 +37,15 @@ class Openings {
   absl::StatusOr<Complete> Take(const api::OpenJob& open);
 
  private:
-  using Run = std::map<MemberKey, api::OpenJob>;
+  struct Run {
+    std::map<MemberKey, api::OpenJob> members;
+    int64_t added = 0;  // The last opening of it.
+  };
+
+  void ForgetOldest();
 
   std::map<std::string, Run> runs_;
+  int64_t added_ = 0;  // Openings.
 };
 
 }  // namespace millrace::control

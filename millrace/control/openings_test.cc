@@ -155,5 +155,31 @@ TEST(OpeningsTest, WhatIsNoStateIsAnError) {
   EXPECT_THAT(Begun("{", StateAt(1)), StatusIs(kInvalidArgument));
 }
 
+TEST(OpeningsTest, OfManyRunsTheOldestIsForgotten) {
+  Openings openings;
+  api::OpenJob open = Opening(0, 2);
+  ASSERT_THAT(openings.Add(open), IsOk());
+  const auto open_others = [&](int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      api::OpenJob other = Opening(0, 2);
+      other.run.restart = ++open.run.restart;
+      ASSERT_THAT(openings.Add(other), IsOk());
+    }
+  };
+  api::OpenJob last = Opening(1, 2);
+  open_others(15);
+  EXPECT_EQ(openings.Missing(last), "consumers that have not opened yet, of 2: 1");
+  open_others(1);
+  EXPECT_EQ(openings.Missing(last), "consumers that have not opened yet, of 2: 0, 1");
+  last.run.restart = open.run.restart;
+  EXPECT_EQ(openings.Missing(last), "consumers that have not opened yet, of 2: 1");
+}
+
+TEST(OpeningsTest, OfManyThatAreMissingSomeAreNamed) {
+  EXPECT_EQ(Openings().Missing(Opening(0, 1 << 16)),
+            "consumers that have not opened yet, of 65536: 0, 1, 2, 3, 4, 5, 6, 7, 8, "
+            "9, 10, 11, 12, 13, 14, 15, and 65520 more");
+}
+
 }  // namespace
 }  // namespace millrace::control

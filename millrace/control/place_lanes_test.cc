@@ -470,12 +470,9 @@ TEST(PlaceLanesTest, AReleasedLaneIsNotRunAgainAtOnce) {
   Service service = With({Facts(1), Facts(2)});
   const api::ConsumerBeat beat = Reader(service, {3});
   ASSERT_EQ(service.Placed(beat)[3], 1);
-  service.Tell(1, {{.job = 1,
-                    .incarnation = 1,
-                    .at = {0, 3},
-                    .rows = 8,
-                    .ended = true,
-                    .released = true}});
+  api::LaneReport sent = Report(3, 8, true);
+  sent.released = true;
+  service.Tell(1, {sent});
   EXPECT_EQ(service.Placed(beat)[3], -1);
   service.Pass(absl::Milliseconds(500), {1, 2});
   EXPECT_NE(service.Placed(beat)[3], -1) << "what was sent may be lost";

@@ -109,5 +109,17 @@ TEST(ResumingTest, EitherAllRanksResumeOrNone) {
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("all ranks")));
 }
 
+TEST(ResumingTest, AStateOfAbsurdlyManyLanesIsAnErrorNotMemory) {
+  for (const int64_t lanes : {int64_t{-1}, int64_t{1} << 40}) {
+    lanes::State state;
+    state.lanes = lanes;
+    lanes::SetTaken(state, {});
+    JobState job;
+    job.told[0] = api::StateToJson(state);
+    EXPECT_THAT(LastTold(job), StatusIs(StatusCode::kInvalidArgument,
+                                        HasSubstr("so many lanes was told")));
+  }
+}
+
 }  // namespace
 }  // namespace millrace::control

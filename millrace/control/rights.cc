@@ -8,6 +8,7 @@
 
 #include "millrace/api/rights.h"
 #include "millrace/base/text.h"
+#include "millrace/lanes/manifest.h"
 
 namespace millrace::control {
 namespace {
@@ -42,14 +43,14 @@ void Count(PassRights& pass, const OwnedRight& owned, int64_t end) {
   Tally& tally = TallyOf(pass, owned.consumer);
   const int64_t rows = end - owned.right.begin;
   if (owned.right.group == 0) {
-    tally.batches += rows / pass.facts.batch_rows;
-    tally.tail_rows += rows % pass.facts.batch_rows;
+    Increase(tally.batches, rows / pass.facts.batch_rows);
+    Increase(tally.tail_rows, rows % pass.facts.batch_rows);
     return;
   }
   const bool last = std::ranges::none_of(pass.rights, [&](const OwnedRight& other) {
     return other.right.group == owned.right.group;
   });
-  if (last) ++tally.batches;
+  if (last) Increase(tally.batches, 1);
 }
 
 void ApplyLease(PassRights& pass, const Lease& lease) {
@@ -92,6 +93,10 @@ absl::Status ApplyFinish(PassRights& pass, const api::RightPlace& place, bool ag
 }
 
 }  // namespace
+
+void Increase(int64_t& count, int64_t by) {
+  count = std::min(count + by, lanes::kRowsMax);
+}
 
 absl::Status Apply(PassRights& pass, const PassChange& change) {
   if (change.begun) pass.facts = *change.begun;

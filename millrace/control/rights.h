@@ -93,6 +93,10 @@ BOOST_DESCRIBE_STRUCT(PassRights, (),
                       (facts, next_lane, next_number, next_group, batches, rights,
                        tallies))
 
+// Adds to a count of rows or batches, up to lanes::kRowsMax: what they are counted from
+// is what consumers say, which need not be true.
+void Increase(int64_t& count, int64_t by);
+
 // Applies a change. Fails, and changes nothing, when it makes no sense here.
 absl::Status Apply(PassRights& pass, const PassChange& change);
 

@@ -128,5 +128,13 @@ TEST(RightsTest, RedoesARightUnderANewNumber) {
   EXPECT_EQ(*Find(pass, 3), (OwnedRight{{3, 0, 0, 10}, 1}));
 }
 
+TEST(RightsTest, CountsStopAtWhatCanBe) {
+  int64_t count = lanes::kRowsMax - 1;
+  Increase(count, 1);
+  EXPECT_EQ(count, lanes::kRowsMax);
+  Increase(count, lanes::kRowsMax);
+  EXPECT_EQ(count, lanes::kRowsMax);
+}
+
 }  // namespace
 }  // namespace millrace::control

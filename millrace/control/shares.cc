@@ -8,9 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/numeric/int128.h"
+
 #include "millrace/api/rights.h"
 #include "millrace/control/rights.h"
 #include "millrace/lanes/known_lanes.h"
+#include "millrace/lanes/manifest.h"
 
 namespace millrace::control {
 namespace {
@@ -71,20 +74,22 @@ Shares CountShares(const PassRights& pass, int64_t consumers,
     const int64_t rows = std::max<int64_t>(0, known.rows - owned.right.begin);
     shares.ended = shares.ended && known.ended;
     if (owned.consumer == api::kToLeftovers) {
-      shares.leftover_rows += rows;
+      Increase(shares.leftover_rows, rows);
       continue;
     }
     Share& share = shares.of[owned.consumer];
     ++share.open;
     if (!known.ended) ++share.endless;
     if (owned.right.group != 0) {
-      if (groups.insert(owned.right.group).second) ++share.batches;
+      if (groups.insert(owned.right.group).second) Increase(share.batches, 1);
       continue;
     }
-    share.batches += rows / size;
-    if (known.ended) share.tail_rows += rows % size;
+    Increase(share.batches, rows / size);
+    if (known.ended) Increase(share.tail_rows, rows % size);
   }
-  for (const Share& share : shares.of) shares.batches += HasBatches(share, size);
+  for (const Share& share : shares.of) {
+    Increase(shares.batches, HasBatches(share, size));
+  }
   return shares;
 }
 
@@ -93,8 +98,8 @@ int64_t CountAll(const PassRights& pass, const Shares& shares) {
   int64_t batches = 0;
   int64_t rows = shares.leftover_rows;
   for (const Share& share : shares.of) {
-    batches += share.batches;
-    rows += share.tail_rows;
+    Increase(batches, share.batches);
+    Increase(rows, share.tail_rows);
   }
   return batches + (pass.facts.drop_remainder ? rows : rows + size - 1) / size;
 }
@@ -116,14 +121,14 @@ std::vector<Quota> QuotasOf(int64_t batches, int64_t consumers,
 
 int64_t LeftOutRows(const PassRights& pass, const Shares& shares, int64_t consumers,
                     std::string_view remainder) {
-  const int64_t size = pass.facts.batch_rows;
-  int64_t rows = shares.leftover_rows;
+  const absl::int128 size = pass.facts.batch_rows;
+  absl::int128 rows = shares.leftover_rows;
   for (const Share& share : shares.of) rows += share.batches * size + share.tail_rows;
   if (pass.facts.drop_remainder) rows -= rows % size;
   for (const Quota& quota : QuotasOf(pass.batches, consumers, remainder)) {
     rows -= quota.batches * size;
   }
-  return std::max<int64_t>(0, rows);
+  return static_cast<int64_t>(std::clamp<absl::int128>(rows, 0, lanes::kRowsMax));
 }
 
 bool IsServed(const PassRights& pass, const Shares& shares,

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <ranges>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "millrace/base/check.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/text.h"
+#include "millrace/lanes/manifest.h"
 
 namespace millrace::delivery {
 namespace {
@@ -28,11 +30,24 @@ JobLane KeyOf(const api::ReaderHello& hello, const api::LaneAddress& at) {
 // Ends of lanes that are remembered when all else of them is forgotten.
 constexpr int64_t kEndedMax = 4096;
 
+// Readers may want rows of lanes before the dispatcher has said that these are run
+// here; but there are not many such at once.
+constexpr int64_t kUnassignedMax = 4096;
+
+// Wants of one reader that wait: more than any has credit for, of batches that are
+// worth sending.
+constexpr int64_t kWantsMax = 1 << 18;
+
+// Members of a consumer, as many as the dispatcher takes; and members whose latest
+// opening is remembered, besides those that read now.
+constexpr int64_t kMembersMax = 1 << 16;
+
 constexpr char kTakenOver[] = "a later opening of this consumer has taken over";
 
 bool IsPossible(const api::Want& want) {
   return want.at.pass >= 0 && want.at.lane >= 0 && want.batch >= 0 &&
-         want.batch <= want.begin && want.begin <= want.end;
+         want.batch <= want.begin && want.begin <= want.end &&
+         want.end <= lanes::kRowsMax;
 }
 
 bool IsSameMember(const api::ReaderHello& a, const api::ReaderHello& b) {
@@ -58,8 +73,15 @@ LaneServer::Lane& LaneServer::Add(const JobLane& key, int64_t from, int64_t memb
 void LaneServer::Assign(const JobLane& key, const Assignment& assignment) {
   if (key.incarnation < incarnations_[key.job]) return;
   EndBefore(key.job, key.incarnation);
-  if (done_.contains(key)) return;
+  if (const auto done = done_.find(key); done != done_.end()) {
+    done->second.assigned = true;
+    return;
+  }
   Lane& lane = Add(key, assignment.from, assignment.members);
+  if (lane.members != assignment.members) {  // A reader that came first said otherwise.
+    Stop(lane);
+    lane.members = assignment.members;
+  }
   lane.assigned = true;
   lane.now = assignment.now;
   LetGoBefore(lane, assignment.from);
@@ -109,17 +131,21 @@ void LaneServer::EndBefore(int64_t job, int64_t incarnation) {
 
 void LaneServer::OnHello(ReaderId reader, const api::ReaderHello& hello,
                          int64_t members) {
-  EndBefore(hello.job, hello.incarnation);
-  if (hello.incarnation < incarnations_[hello.job]) {
+  if (members < 1 || members > kMembersMax) {
+    actions_.emplace_back(
+        Refuse{reader, base::StrCat("a consumer of so many members: ", members)});
+    return;
+  }
+  const auto incarnation = incarnations_.find(hello.job);
+  if (incarnation != incarnations_.end() && hello.incarnation < incarnation->second) {
     actions_.emplace_back(Refuse{reader, "the job was started anew"});
     return;
   }
-  int64_t& latest = generations_[{hello.job, hello.consumer, hello.member}];
-  if (hello.generation < latest) {
+  const auto latest = generations_.find({hello.job, hello.consumer, hello.member});
+  if (latest != generations_.end() && hello.generation < latest->second) {
     actions_.emplace_back(Refuse{reader, kTakenOver});
     return;
   }
-  latest = hello.generation;
   std::vector<ReaderId> older;
   for (const auto& [id, other] : readers_) {
     if (IsSameMember(other.hello, hello) && id != reader) older.push_back(id);
@@ -128,7 +154,24 @@ void LaneServer::OnHello(ReaderId reader, const api::ReaderHello& hello,
     actions_.emplace_back(Refuse{id, kTakenOver});
     OnReaderGone(id);
   }
-  readers_[reader] = {hello, members};
+  const auto before = readers_.find(reader);
+  if (before != readers_.end() && before->second.hello != hello) OnReaderGone(reader);
+  readers_.try_emplace(reader, Reader{hello, members, 0});
+  AddMember(hello);
+}
+
+// Remembers the latest opening; those of members that do not read now only while they
+// are few.
+void LaneServer::AddMember(const api::ReaderHello& hello) {
+  generations_[{hello.job, hello.consumer, hello.member}] = hello.generation;
+  if (std::ssize(generations_) <= kMembersMax) return;
+  std::map<Member, int64_t> reading;
+  for (const auto& [id, reader] : readers_) {
+    const api::ReaderHello& own = reader.hello;
+    int64_t& generation = reading[{own.job, own.consumer, own.member}];
+    generation = std::max(generation, own.generation);
+  }
+  generations_ = std::move(reading);
 }
 
 void LaneServer::OnMessage(ReaderId reader, const api::ReaderMessage& message) {
@@ -137,35 +180,63 @@ void LaneServer::OnMessage(ReaderId reader, const api::ReaderMessage& message) {
   for (const api::LaneAddress& at : message.forget) {
     const auto lane = lanes_.find(KeyOf(found->second.hello, at));
     if (lane == lanes_.end()) continue;
-    std::erase_if(lane->second.waiting,
-                  [&](const Waiting& waiting) { return waiting.reader == reader; });
+    const auto wants = std::erase_if(lane->second.waiting, [&](const Waiting& waiting) {
+      return waiting.reader == reader;
+    });
+    CountServed(reader, static_cast<int64_t>(wants));
   }
+  std::set<JobLane> seen;
+  std::vector<JobLane> wanted;  // In the order of the wants.
   for (const api::Want& want : message.wants) {
-    if (IsPossible(want)) {
-      AddWant(reader, want);
-      continue;
-    }
-    actions_.emplace_back(Refuse{
-        reader, base::StrCat("rows ", want.begin, " to ", want.end, " of a batch from ",
-                             want.batch, " cannot be wanted of lane ", want.at.lane)});
+    std::string wrong = AddWant(reader, want);
+    const JobLane key = KeyOf(found->second.hello, want.at);
+    if (seen.insert(key).second) wanted.push_back(key);
+    if (wrong.empty()) continue;
+    actions_.emplace_back(Refuse{reader, std::move(wrong)});
     OnReaderGone(reader);
     return;
   }
-  if (!message.forget.empty()) LetGoNobodys();
+  // Once for all wants: it looks at all that wait.
+  for (const JobLane& key : wanted) {
+    if (lanes_.contains(key)) SendReady(key);
+  }
+  LetGoNobodys();
 }
 
-void LaneServer::AddWant(ReaderId id, const api::Want& want) {
-  const Reader& reader = readers_.at(id);
+void LaneServer::CountServed(ReaderId reader, int64_t wants) {
+  const auto found = readers_.find(reader);
+  if (found != readers_.end()) found->second.wants -= wants;
+}
+
+// Whether a lane that the dispatcher has not given to this worker may be run for a
+// reader.
+bool LaneServer::HasRoomFor(const JobLane& key) const {
+  if (std::ssize(lanes_) < kUnassignedMax || lanes_.contains(key)) return true;
+  return std::ranges::count_if(lanes_, [](const auto& entry) {
+           return !entry.second.assigned;
+         }) < kUnassignedMax;
+}
+
+// Says why it cannot be; empty: it can.
+std::string LaneServer::AddWant(ReaderId id, const api::Want& want) {
+  if (!IsPossible(want)) {
+    return base::StrCat("rows ", want.begin, " to ", want.end, " of a batch from ",
+                        want.batch, " cannot be wanted of lane ", want.at.lane);
+  }
+  Reader& reader = readers_.at(id);
   const JobLane key = KeyOf(reader.hello, want.at);
   // A reader that asked before it knew where the lane ends need not have it run again.
   const auto ended = ended_.find(key);
   if (ended != ended_.end() && want.begin >= ended->second) {
     actions_.emplace_back(SendEnd{id, {want.at, ended->second}});
-    return;
+    return "";
   }
+  if (reader.wants >= kWantsMax) return "it wants too much at once";
+  if (!HasRoomFor(key)) return "too many lanes are wanted that are not run here";
   Lane& lane = Add(key, want.batch, reader.members);
   lane.waiting.push_back({id, want});
-  Serve(key);
+  ++reader.wants;
+  return "";
 }
 
 void LaneServer::OnReaderGone(ReaderId reader) {
@@ -241,6 +312,7 @@ void LaneServer::OnFailed(RunId run, const absl::Status& status) {
   const api::LaneFailure failure{key.at, api::ToError(status)};
   for (const Waiting& waiting : lane.waiting) {
     actions_.emplace_back(SendFailure{waiting.reader, failure});
+    CountServed(waiting.reader, 1);
   }
   Stop(lane);
   lanes_.erase(key);
@@ -251,38 +323,47 @@ void LaneServer::OnFailed(RunId run, const absl::Status& status) {
 // --- Sending ---
 
 void LaneServer::Serve(const JobLane& key) {
+  SendReady(key);
+  LetGoNobodys();
+}
+
+// Sends what there is to those that wait for it. What they wait for then comes, or the
+// lane begins again.
+void LaneServer::SendReady(const JobLane& key) {
   Lane& lane = lanes_.at(key);
-  std::erase_if(lane.waiting,
-                [&](Waiting& waiting) { return ServeWant(lane, waiting, key); });
+  std::erase_if(lane.waiting, [&](Waiting& waiting) {
+    const bool served = ServeWant(lane, waiting, key);
+    if (served) CountServed(waiting.reader, 1);
+    return served;
+  });
   DropSent(lane);
   if (IsDone(lane)) {
     LaneNews& news = news_.try_emplace(key, LaneNews{key}).first->second;
     news.rows = *lane.rows;
     news.ended = news.released = true;
-    done_[key] = *lane.rows;
+    done_[key] = {*lane.rows, lane.assigned};
     Remember(key, *lane.rows);
     lanes_.erase(key);
     return;
   }
-  if (IsNobodys(lane)) {
-    LetGoNobodys();
-    return;
-  }
+  if (IsNobodys(lane)) return;
   if (const std::optional<int64_t> missed = Missed(lane)) {
     Stop(lane);
     lane.from = *missed;
     lane.next = *missed;
   }
   PullMore(lane);
-  StartWaiting();
 }
 
 void LaneServer::Remember(const JobLane& key, int64_t rows) {
   if (!ended_.emplace(key, rows).second) return;
   ended_order_.push_back(key);
   if (std::ssize(ended_order_) <= kEndedMax) return;
-  ended_.erase(ended_order_.front());
+  const JobLane oldest = ended_order_.front();
   ended_order_.pop_front();
+  ended_.erase(oldest);
+  const auto done = done_.find(oldest);
+  if (done != done_.end() && !done->second.assigned) done_.erase(done);
 }
 
 // Sends what there is of it; tells whether that was all.
@@ -456,7 +537,7 @@ std::vector<LaneNews> LaneServer::AllNews() const {
   for (const auto& [key, lane] : lanes_) {
     news.push_back({key, lane.rows.value_or(lane.made), lane.rows.has_value()});
   }
-  for (const auto& [key, rows] : done_) news.push_back({key, rows, true, true});
+  for (const auto& [key, done] : done_) news.push_back({key, done.rows, true, true});
   return news;
 }
 

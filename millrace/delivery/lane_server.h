@@ -137,7 +137,8 @@ class LaneServer {
   // The starts of a job before this one are over.
   void EndBefore(int64_t job, int64_t incarnation);
 
-  // Refuses what was taken over meanwhile.
+  // Refuses what was taken over meanwhile, and what makes no sense. A reader's word
+  // ends nobody else's lanes: that a job was started anew is the dispatcher's to say.
   void OnHello(ReaderId reader, const api::ReaderHello& hello, int64_t members);
   void OnMessage(ReaderId reader, const api::ReaderMessage& message);
   void OnReaderGone(ReaderId reader);
@@ -203,13 +204,24 @@ class LaneServer {
   struct Reader {
     api::ReaderHello hello;
     int64_t members = 1;  // Of its consumer.
+    int64_t wants = 0;    // That wait.
+  };
+
+  // A lane that all have had.
+  struct Done {
+    int64_t rows = 0;
+    bool assigned = false;  // Else it is forgotten with its end.
   };
 
   using Member = std::tuple<int64_t, int64_t, int64_t>;  // Job, consumer, member.
 
   Lane& Add(const JobLane& key, int64_t from, int64_t members);
-  void AddWant(ReaderId id, const api::Want& want);
+  void AddMember(const api::ReaderHello& hello);
+  std::string AddWant(ReaderId id, const api::Want& want);
+  bool HasRoomFor(const JobLane& key) const;
+  void CountServed(ReaderId reader, int64_t wants);
   void Serve(const JobLane& key);
+  void SendReady(const JobLane& key);
   bool ServeWant(Lane& lane, Waiting& waiting, const JobLane& key);
   void SendRows(Lane& lane, Block& block, Waiting& waiting, const JobLane& key);
   void DropSent(Lane& lane);
@@ -236,12 +248,12 @@ class LaneServer {
 
   LaneServerOptions options_;
   std::map<JobLane, Lane> lanes_;
-  std::map<JobLane, int64_t> done_;   // Lanes that all have had, and their rows.
+  std::map<JobLane, Done> done_;
   std::map<JobLane, int64_t> ended_;  // Rows of the last lanes that all have had.
   std::deque<JobLane> ended_order_;   // The oldest first.
   std::map<ReaderId, Reader> readers_;
   std::map<RunId, JobLane> runs_;
-  std::map<int64_t, int64_t> incarnations_;  // The latest of each job.
+  std::map<int64_t, int64_t> incarnations_;  // The latest of each job, as assigned.
   std::map<Member, int64_t> generations_;    // The latest of each.
   int64_t next_run_ = 0;
   std::vector<ServerAction> actions_;

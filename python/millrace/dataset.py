@@ -256,10 +256,8 @@ class Dataset(Replays, Building):
                 (RANK, SLURM_PROCID) or JAX says. So too consumers, how many there are.
             consumers: How many ranks there are.
             remainder: How several consumers of finite data end together: "drop" leaves
-                out rows that do not fill a round, "pad" fills the last round up and
-                adds a column `valid`, "keep" gives all rows.
-            members: Ranks of one tensor- or pipeline-parallel group; all of these get
-                the same batches.
+                out what fills no round, "pad" fills it (and adds `valid`), "keep" not.
+            members: Ranks of one tensor- or pipeline-parallel group, reading the same.
             member: Which of them this is, where consumer and consumers are given.
             global_batch: `.batch(n)` is the batch of all consumers together.
             order: On a service: "fixed", the same stream whatever its workers; or
@@ -268,8 +266,7 @@ class Dataset(Replays, Building):
             open_lanes: On a service: how many parts of the data are open at a time in
                 fixed order; 1 is the logical order. By default 16 or more.
             sharding: On a service: "dynamic", workers take what is next; "static", each
-                its own part (`millrace worker --index`); "off", in order "any", each
-                gives all rows: as many times as there are workers when the run begins.
+                its own part; "off", in order "any", each gives all rows.
             target: On a service: which workers may serve this, by their host.
             tags: On a service: words that its workers must have.
             seed: Of all that is random; by default from the id of the run.
