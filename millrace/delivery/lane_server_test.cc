@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,107 +11,15 @@
 #include "millrace/api/stream.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/text.h"
+#include "millrace/delivery/lane_server_test.h"
 
 namespace millrace::delivery {
 namespace {
 
-using base::MakeId;
-using base::ToNumber;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-// --- Actions in words ---
-
-std::string Words(const StartRun& start) {
-  return base::StrCat("start run ", ToNumber(start.run), " of lane ",
-                      start.lane.at.lane, " at ", start.from);
-}
-
-std::string Words(const StopRun& stop) {
-  return base::StrCat("stop run ", ToNumber(stop.run));
-}
-
-std::string Words(const Pull& pull) {
-  return base::StrCat("pull run ", ToNumber(pull.run));
-}
-
-std::string Words(const SendBatch& send) {
-  return base::StrCat("send ", ToNumber(send.reader), " rows ", send.head.begin, " to ",
-                      send.head.end, " of lane ", send.head.at.lane);
-}
-
-std::string Words(const SendEnd& send) {
-  return base::StrCat("tell ", ToNumber(send.reader), " that lane ", send.end.at.lane,
-                      " has ", send.end.rows);
-}
-
-std::string Words(const SendFailure& send) {
-  return base::StrCat("tell ", ToNumber(send.reader), " of ", send.failure.error.code,
-                      ": ", send.failure.error.message);
-}
-
-std::string Words(const Refuse& refuse) {
-  return base::StrCat("refuse ", ToNumber(refuse.reader), ": ", refuse.reason);
-}
-
-std::string Words(const Drop& drop) {
-  return base::StrCat("drop block ", ToNumber(drop.token));
-}
-
-std::vector<std::string> Actions(LaneServer& server) {
-  std::vector<std::string> words;
-  for (const ServerAction& action : server.TakeActions()) {
-    words.push_back(std::visit([](const auto& one) { return Words(one); }, action));
-  }
-  return words;
-}
-
-// --- What is said to a worker ---
-
-JobLane LaneOf(int64_t lane) { return {1, 1, {0, lane}}; }
-
-ReaderId Reader(int64_t number) { return MakeId<ReaderId>(number); }
-
-// A reader comes: a member of the only consumer.
-void Hello(LaneServer& server, int64_t reader, int64_t member = 0,
-           int64_t members = 1) {
-  server.OnHello(Reader(reader), {1, 1, 0, member, 1}, members);
-}
-
-// Wants rows of lane 5, in a batch of their own.
-void Want(LaneServer& server, int64_t reader, int64_t begin, int64_t end) {
-  server.OnMessage(Reader(reader), {{}, {}, {{{0, 5}, begin, end, begin}}});
-}
-
-void Forget(LaneServer& server, int64_t reader) {
-  server.OnMessage(Reader(reader), {{}, {{0, 5}}, {}});
-}
-
-// A run has made rows; their block has the number of the first, a row takes a byte.
-void Make(LaneServer& server, int64_t run, int64_t begin, int64_t end,
-          bool tail = false) {
-  Made made{begin,
-            end,
-            tail,
-            end - begin,
-            base::StrCat("d", begin),
-            base::StrCat("d", end),
-            MakeId<Token>(begin)};
-  server.OnMade(MakeId<RunId>(run), made);
-}
-
-// Lane 5 is run, and nothing has been said of it yet.
-LaneServer Running(const LaneServerOptions& options = {}, int64_t members = 1) {
-  LaneServer server(options);
-  server.Assign(LaneOf(5), {.members = members});
-  for (int64_t member = 0; member < members; ++member) {
-    Hello(server, member, member, members);
-  }
-  server.TakeActions();
-  return server;
-}
 
 // --- Making ---
 
@@ -378,16 +285,6 @@ TEST(LaneServerTest, ALaneWithoutRowsIsDoneAtOnce) {
   EXPECT_THAT(server.TakeNews(), ElementsAre(LaneNews{LaneOf(5), 0, true, true}));
 }
 
-// A lane that all have had, all of it.
-LaneServer Done(int64_t members = 1) {
-  LaneServer server = Running({}, members);
-  for (int64_t member = 0; member < members; ++member) Want(server, member, 0, 4);
-  Make(server, 0, 0, 4);
-  server.OnEnded(MakeId<RunId>(0), 4);
-  server.TakeActions();
-  return server;
-}
-
 TEST(LaneServerTest, ADoneLaneIsNotRunAgain) {
   LaneServer server = Done();
   EXPECT_THAT(server.TakeNews(), ElementsAre(LaneNews{LaneOf(5), 4, true, true}));
@@ -600,79 +497,6 @@ TEST(LaneServerTest, AFailureMakesRoomForTheNextLane) {
   EXPECT_THAT(Actions(server), ElementsAre("start run 1 of lane 6 at 0", "pull run 1"));
 }
 
-// --- Who may read ---
-
-TEST(LaneServerTest, ALaterOpeningTakesOver) {
-  LaneServer server = Running();
-  Want(server, 0, 0, 4);
-  server.OnHello(Reader(1), {1, 1, 0, 0, 2}, 1);
-  EXPECT_THAT(Actions(server),
-              ElementsAre("refuse 0: a later opening of this consumer has taken over"));
-  server.OnHello(Reader(2), {1, 1, 0, 0, 1}, 1);
-  EXPECT_THAT(Actions(server),
-              ElementsAre("refuse 2: a later opening of this consumer has taken over"));
-  Make(server, 0, 0, 4);
-  EXPECT_THAT(Actions(server), ElementsAre("pull run 0")) << "nobody wants it any more";
-}
-
-TEST(LaneServerTest, AReaderThatConnectsAgainReplacesItself) {
-  LaneServer server = Running();
-  Hello(server, 1);
-  EXPECT_THAT(Actions(server),
-              ElementsAre("refuse 0: a later opening of this consumer has taken over"));
-  Hello(server, 1);
-  EXPECT_THAT(Actions(server), IsEmpty());
-}
-
-TEST(LaneServerTest, MembersAndConsumersDoNotDisturbOneAnother) {
-  LaneServer server({});
-  server.OnHello(Reader(0), {1, 1, 0, 0, 1}, 2);
-  server.OnHello(Reader(1), {1, 1, 0, 1, 1}, 2);
-  server.OnHello(Reader(2), {1, 1, 1, 0, 4}, 2);
-  server.OnHello(Reader(3), {2, 9, 0, 0, 1}, 1);
-  EXPECT_THAT(Actions(server), IsEmpty());
-}
-
-TEST(LaneServerTest, ANewStartOfAJobEndsTheOneBefore) {
-  LaneServer server = Running();
-  Make(server, 0, 0, 4);
-  server.TakeActions();
-  server.Assign({1, 2, {0, 5}}, {});
-  EXPECT_THAT(Actions(server), ElementsAre("stop run 0", "drop block 0",
-                                           "refuse 0: the job was started anew",
-                                           "start run 1 of lane 5 at 0", "pull run 1"));
-  Hello(server, 1);
-  EXPECT_THAT(Actions(server), ElementsAre("refuse 1: the job was started anew"));
-  server.Assign(LaneOf(6), {});
-  EXPECT_THAT(Actions(server), IsEmpty()) << "it is of the start before";
-}
-
-// It may come before the dispatcher's news. But whether it speaks the truth is not
-// known here: what others read is not ended by it.
-TEST(LaneServerTest, AReaderThatTellsOfANewStartEndsNobodysLanes) {
-  LaneServer server = Running();
-  server.OnHello(Reader(1), {1, 1LL << 60, 0, 0, 2}, 1);
-  EXPECT_THAT(Actions(server), IsEmpty());
-  Want(server, 1, 0, 4);
-  EXPECT_THAT(Actions(server), ElementsAre("start run 1 of lane 5 at 0", "pull run 1"));
-  server.Assign(LaneOf(6), {});
-  EXPECT_THAT(Actions(server), ElementsAre("start run 2 of lane 6 at 0", "pull run 2"))
-      << "the dispatcher says otherwise";
-}
-
-TEST(LaneServerTest, OtherJobsAreNotDisturbedByANewStart) {
-  LaneServer server = Running();
-  server.EndBefore(2, 9);
-  EXPECT_THAT(Actions(server), IsEmpty());
-  EXPECT_EQ(server.runs(), 1);
-}
-
-TEST(LaneServerTest, DoneLanesAreOfOneStart) {
-  LaneServer server = Done();
-  server.EndBefore(1, 2);
-  EXPECT_THAT(server.AllNews(), IsEmpty());
-}
-
 // --- News ---
 
 TEST(LaneServerTest, NewsAreWhatHasChanged) {
@@ -707,109 +531,6 @@ TEST(LaneServerTest, RowsThatAreMadeAgainAreNotUnlearnt) {
   Want(server, 7, 0, 4);
   Make(server, 1, 0, 4);
   EXPECT_THAT(server.AllNews(), ElementsAre(LaneNews{LaneOf(5), 8}));
-}
-
-// --- What no reader should say ---
-
-TEST(LaneServerTest, MembersThatCannotBeAreRefused) {
-  LaneServer server({});
-  Hello(server, 0, 0, 0);
-  Hello(server, 1, 0, 1LL << 60);
-  EXPECT_THAT(Actions(server), ElementsAre("refuse 0: a consumer of so many members: 0",
-                                           "refuse 1: a consumer of so many members: "
-                                           "1152921504606846976"));
-}
-
-TEST(LaneServerTest, TheDispatcherKnowsHowManyMembersRead) {
-  LaneServer server({});
-  Hello(server, 0, 0, 1000);
-  Want(server, 0, 0, 4);
-  server.Assign(LaneOf(5), {.members = 1});
-  EXPECT_THAT(Actions(server),
-              ElementsAre("start run 0 of lane 5 at 0", "pull run 0", "stop run 0",
-                          "start run 1 of lane 5 at 0", "pull run 1"));
-  Make(server, 1, 0, 4);
-  EXPECT_THAT(Actions(server), ElementsAre("send 0 rows 0 to 4 of lane 5",
-                                           "drop block 0", "pull run 1"));
-}
-
-TEST(LaneServerTest, AReaderThatIsAnotherNowWantsNothingOfBefore) {
-  LaneServer server({});
-  Hello(server, 0);
-  Want(server, 0, 0, 4);
-  server.TakeActions();
-  server.OnHello(Reader(0), {2, 1, 0, 0, 1}, 1);
-  EXPECT_THAT(Actions(server), ElementsAre("stop run 0"));
-  EXPECT_TRUE(server.idle());
-}
-
-TEST(LaneServerTest, LanesThatOnlyReadersKnowOfAreBounded) {
-  LaneServer server({});
-  server.Assign(LaneOf(5), {});
-  Hello(server, 0);
-  server.TakeActions();
-  api::ReaderMessage message;
-  for (int64_t lane = 0; lane < 4097; ++lane) {
-    message.wants.push_back({{1, lane}, 0, 4, 0});
-  }
-  const api::Want last = message.wants.back();
-  message.wants.back() = {{0, 5}, 0, 4, 0};
-  server.OnMessage(Reader(0), message);
-  EXPECT_EQ(server.AllNews().size(), 4097) << "one of them is assigned";
-  server.TakeActions();
-  server.OnMessage(Reader(0), {{}, {}, {last}});
-  EXPECT_THAT(Actions(server),
-              Contains("refuse 0: too many lanes are wanted that are not run here"));
-  EXPECT_EQ(server.AllNews().size(), 1);
-}
-
-TEST(LaneServerTest, WantsOfAReaderAreBounded) {
-  LaneServer server = Running();
-  const std::vector<api::Want> wants(1 << 14, {{0, 5}, 0, 4, 0});
-  for (int i = 0; i < 1 << 4; ++i) server.OnMessage(Reader(0), {{}, {}, wants});
-  EXPECT_THAT(Actions(server), IsEmpty());
-  Want(server, 0, 0, 4);
-  EXPECT_THAT(Actions(server), ElementsAre("refuse 0: it wants too much at once"));
-}
-
-TEST(LaneServerTest, WhatWasServedOrForgottenIsWantedNoMore) {
-  LaneServer server = Running();
-  for (int64_t i = 0; i < 1000; ++i) {
-    const std::vector<api::Want> wants(1 << 9, {{0, 5}, i, i + 1, i});
-    server.OnMessage(Reader(0), {{}, {}, wants});
-    if (i % 2 == 0) Forget(server, 0);
-    Make(server, 0, i, i + 1);
-    for (const std::string& action : Actions(server)) {
-      ASSERT_FALSE(action.starts_with("refuse")) << action;
-    }
-  }
-}
-
-// Each comes once, with another number, and goes.
-TEST(LaneServerTest, RememberedMembersAreBounded) {
-  LaneServer server({});
-  server.OnHello(Reader(1), {1, 1, -1, 0, 7}, 1);
-  for (int64_t consumer = 0; consumer < 70'000; ++consumer) {
-    server.OnHello(Reader(0), {1, 1, consumer, 0, 7}, 1);
-    server.OnReaderGone(Reader(0));
-  }
-  EXPECT_THAT(Actions(server), IsEmpty());
-  server.OnHello(Reader(0), {1, 1, 0, 0, 6}, 1);
-  EXPECT_THAT(Actions(server), IsEmpty()) << "it is forgotten";
-  server.OnHello(Reader(0), {1, 1, 69'999, 0, 6}, 1);
-  server.OnHello(Reader(0), {1, 1, -1, 0, 6}, 1);
-  EXPECT_THAT(Actions(server), SizeIs(2)) << "a late one, and one that reads";
-}
-
-// Lanes that the dispatcher never gave to this worker, nor takes back.
-TEST(LaneServerTest, DoneLanesThatWereNotAssignedAreForgotten) {
-  LaneServer server({});
-  Hello(server, 0);
-  for (int64_t lane = 0; lane < 5000; ++lane) {
-    server.OnMessage(Reader(0), {{}, {}, {{{0, lane}, 0, 4, 0}}});
-    Make(server, lane, 0, 4, /*tail=*/true);
-  }
-  EXPECT_EQ(server.AllNews().size(), 4096);
 }
 
 }  // namespace

@@ -246,27 +246,26 @@ class Dataset(Replays, Building):
         """Give this rank's batches of the same stream that all ranks read.
 
         Round after round, each consumer gets one batch: no row is read twice, and a
-        state goes on with another number of ranks. Without a service every rank runs
-        the pipeline, in the logical order; with one, its workers do.
+        state goes on with other ranks. Without a service every rank runs the pipeline.
 
         Args:
             service: "millrace://host:port" of the dispatcher; None: in this process.
             job: Its name on the service, the same on all ranks; one alone needs none.
-            consumer: Which rank this is; by default as torch.distributed, the launcher
-                (RANK, SLURM_PROCID) or JAX says. So too consumers, how many there are.
+            consumer: Which rank this is; by default, as that of consumers, what
+                torch.distributed, the launcher (RANK, SLURM_PROCID) or JAX says.
             consumers: How many ranks there are.
             remainder: How several consumers of finite data end together: "drop" leaves
                 out what fills no round, "pad" fills it (and adds `valid`), "keep" not.
             members: Ranks of one tensor- or pipeline-parallel group, reading the same.
-            member: Which of them this is, where consumer and consumers are given.
+            member: Which of them this is, where consumer is given.
             global_batch: `.batch(n)` is the batch of all consumers together.
             order: On a service: "fixed", the same stream whatever its workers; or
                 "any", what is ready first, so that no slow worker is waited for.
             visit: On a service, in order "any", what a lost worker means for its rows.
-            open_lanes: On a service: how many parts of the data are open at a time in
-                fixed order; 1 is the logical order. By default 16 or more.
-            sharding: On a service: "dynamic", workers take what is next; "static", each
-                its own part; "off", in order "any", each gives all rows.
+            open_lanes: On a service: parts of the data that are open at a time in fixed
+                order, by default 16 or more.
+            sharding: On a service: workers take what is next ("dynamic"), each its own
+                part ("static"), or in order "any" each all rows ("off").
             target: On a service: which workers may serve this, by their host.
             tags: On a service: words that its workers must have.
             seed: Of all that is random; by default from the id of the run.
