@@ -25,7 +25,8 @@ void AnyReader::Give(const api::PassNews& news) {
   int64_t rows = news.give_rows;
   for (const api::Ask& ask : news.asks) {
     if (ask.batches == 0 && !final_) GiveLane(ask.to);
-    if (ask.batches > 0 && final_) rows += GiveBatches(ask) * batch_rows();
+    if (ask.batches <= 0 || !final_) continue;
+    rows = std::min(rows + GiveBatches(ask) * batch_rows(), lanes::kRowsMax);
   }
   if (final_) GiveTails(rows);
 }

@@ -60,7 +60,11 @@ class AnyReader final : public PassReader {
   AnyReader(const AnyReaderOptions& options, std::vector<int64_t> lane_rows,
             lanes::Taken taken = {});
 
-  // The dispatcher's news of this pass. Requires: not older than those before.
+  // Tells whether news make sense here: rights of lanes that there are, each row in one
+  // at most. InvalidArgument, and what is wrong, where they do not.
+  absl::Status Check(const api::PassNews& news) const;
+
+  // The dispatcher's news of this pass. Requires: not older than those before; Check.
   void OnNews(const api::PassNews& news);
 
   void OnPlaced(const api::LaneAddress& at, std::optional<WorkerId> worker) override;
@@ -143,6 +147,7 @@ class AnyReader final : public PassReader {
   int64_t TailBegin(const Owned& owned) const;
   int64_t ReceivedTo(const Owned& owned) const;
   bool HasLeft(const Owned& owned) const;
+  absl::Status CheckRight(const api::Right& right) const;
   void SyncRights(const std::vector<api::Right>& rights);
   void CutAsks(Owned& owned);
   void Forget(const Owned& owned);

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -435,6 +436,33 @@ TEST(AnyReaderTest, RedoesNothingOnceAllIsCounted) {
   reading.Tell({.rights = {Right(1, 0, 0, 8)}, .horizon = 2, .final = true});
   reading.reader().OnWorkerGone(kWorker);
   EXPECT_THAT(reading.reader().Beat().redo, IsEmpty());
+}
+
+// --- What no dispatcher should say ---
+
+TEST(AnyReaderTest, NewsThatMakeNoSenseAreRecognised) {
+  AnyReader reader({.batching = {2}}, {10, 10});
+  const auto wrong = [&](const api::PassNews& news) {
+    return std::string(reader.Check(news).message());
+  };
+  const auto wrong_right = [&](const api::Right& right) {
+    return wrong({.rights = {right}});
+  };
+  EXPECT_EQ(wrong_right({1, 0, 0, 10}), "");
+  EXPECT_EQ(wrong_right({-1, 0, 0, 10}),
+            "the dispatcher's news make no sense: right -1 to rows 0 to 10 of lane 0");
+  EXPECT_THAT(wrong_right({1, 2, 0, 10}), HasSubstr("of lane 2")) << "of two";
+  EXPECT_THAT(wrong_right({1, 0, -1, 10}), HasSubstr("rows -1 to 10"));
+  EXPECT_THAT(wrong_right({1, 0, 10, 10}), HasSubstr("rows 10 to 10"));
+  EXPECT_THAT(wrong_right({1, 0, 0, 10, -1}), HasSubstr("right 1"));
+  EXPECT_THAT(wrong({.rights = {{1, 0, 0, 6}, {2, 0, 5, 10}}}),
+              HasSubstr("rights 1 and 2 overlap"));
+  EXPECT_THAT(wrong({.horizon = -1}), HasSubstr("cannot be"));
+  EXPECT_THAT(wrong({.give_rows = -1}), HasSubstr("cannot be"));
+  EXPECT_THAT(wrong({.asks = {{1, 1LL << 62}}}), HasSubstr("cannot be"));
+  reader.OnNews({.rights = {{1, 0, 0, 10}}});
+  EXPECT_EQ(wrong_right({1, 0, 0, 8}), "") << "some of it was moved";
+  EXPECT_THAT(wrong_right({1, 1, 0, 10}), HasSubstr("right 1 is another now"));
 }
 
 }  // namespace

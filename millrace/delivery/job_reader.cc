@@ -16,11 +16,35 @@
 #include "millrace/base/check.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/status.h"
+#include "millrace/base/text.h"
 #include "millrace/delivery/any_reader.h"
 #include "millrace/delivery/lane_server.h"
 #include "millrace/delivery/pass_reader.h"
+#include "millrace/lanes/manifest.h"
 
 namespace millrace::delivery {
+namespace {
+
+// What comes with one message, at most: far more than a channel takes.
+constexpr int64_t kBatchBytesMax = int64_t{1} << 36;
+
+absl::Status CheckRows(int64_t begin, int64_t end) {
+  if (begin >= 0 && begin <= end && end <= lanes::kRowsMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      base::StrCat("there are no rows ", begin, " to ", end));
+}
+
+// Checked before anything is counted with it: it came from elsewhere.
+absl::Status CheckPossible(const api::WorkerMessage& message) {
+  if (message.end) TRY(CheckRows(0, message.end->rows));
+  if (!message.batch) return absl::OkStatus();
+  TRY(CheckRows(message.batch->begin, message.batch->end));
+  const int64_t bytes = message.batch->bytes;
+  if (bytes >= 0 && bytes <= kBatchBytesMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(base::StrCat("a batch of ", bytes, " bytes"));
+}
+
+}  // namespace
 
 // --- Passes ---
 
@@ -128,11 +152,14 @@ absl::Status JobReader::HearPasses(const api::ConsumerNews& news) {
   for (const api::KnownRows& known : news.known) {
     Pass* const pass = Find(known.at.pass);
     if (pass == nullptr) continue;
+    TRY(CheckRows(0, known.rows));
     TRY(pass->reader->OnKnown(known.at.lane, {known.rows, known.ended}));
   }
   for (const api::PassNews& told : news.passes) {
     Pass* const pass = Find(told.pass);
-    if (pass != nullptr && pass->any != nullptr) pass->any->OnNews(told);
+    if (pass == nullptr || pass->any == nullptr) continue;
+    TRY(pass->any->Check(told));
+    pass->any->OnNews(told);
   }
   while (passes_.begin()->first < std::min(news.passes_over, pass_)) {
     LeavePass(passes_.begin()->second);
@@ -143,6 +170,7 @@ absl::Status JobReader::HearPasses(const api::ConsumerNews& news) {
 
 absl::Status JobReader::OnWorker(WorkerId worker, const api::WorkerMessage& message,
                                  Token token) {
+  TRY(CheckPossible(message));
   ShareCredit();
   if (message.batch) {
     Pass* const pass = Find(message.batch->at.pass);

@@ -1,6 +1,7 @@
 #include "millrace/delivery/job_reader.h"
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -231,6 +232,42 @@ TEST(JobReaderTest, AFailedLaneIsAskedOfWhoeverRunsItNext) {
   ASSERT_THAT(job.OnWorker(kWorker, failure, MakeId<Token>(0)), IsOk());
   ASSERT_THAT(job.OnNews(Placed({{0, 0}})), IsOk());
   EXPECT_THAT(WantsIn(job.TakeActions()), Not(IsEmpty()));
+}
+
+// --- What nobody should say ---
+
+TEST(JobReaderTest, ABatchOfAbsurdSizeIsAnError) {
+  for (const int64_t bytes : {int64_t{-1}, std::numeric_limits<int64_t>::max()}) {
+    JobReader job({});
+    job.Begin(Fixed(0));
+    api::WorkerMessage message = Batch(0, 0, 0);
+    message.batch->bytes = bytes;
+    EXPECT_THAT(job.OnWorker(kWorker, message, MakeId<Token>(1)),
+                StatusIs(StatusCode::kInvalidArgument));
+  }
+}
+
+TEST(JobReaderTest, RowsThatCannotBeAreAnError) {
+  JobReader job({});
+  job.Begin(Fixed(0));
+  api::WorkerMessage message = Batch(0, 0, -2);
+  EXPECT_THAT(job.OnWorker(kWorker, message, MakeId<Token>(1)),
+              StatusIs(StatusCode::kInvalidArgument, "there are no rows -2 to 0"));
+  message = {.end = api::LaneEnd{{0, 0}, -1}};
+  EXPECT_THAT(job.OnWorker(kWorker, message, MakeId<Token>(1)),
+              StatusIs(StatusCode::kInvalidArgument));
+  api::ConsumerNews news;
+  news.known = {{{0, 0}, std::numeric_limits<int64_t>::max(), true}};
+  EXPECT_THAT(job.OnNews(news), StatusIs(StatusCode::kInvalidArgument));
+}
+
+TEST(JobReaderTest, NewsOfRightsThatCannotBeAreAnError) {
+  JobReader job({});
+  job.Begin(Any(0));
+  api::ConsumerNews news;
+  news.passes = {{.pass = 0, .rights = {{1, 7, 0, 4}}}};
+  EXPECT_THAT(job.OnNews(news), StatusIs(StatusCode::kInvalidArgument));
+  EXPECT_THAT(job.Needs(), IsEmpty());
 }
 
 }  // namespace
