@@ -204,6 +204,7 @@ void FixedReader::AskPositions() {
     position.asked = true;
     const bool whole = position.rows.size() == 1;
     for (const LaneRange& range : position.rows) {
+      if (range.rows() == 0) continue;  // Its slice of a short batch: nobody answers.
       // Who reads alone may have asked before this was decided.
       if (alone() && (IsHere(range) || IsAsked(range))) continue;
       AddAsk(range.lane,

@@ -327,6 +327,13 @@ TEST(FixedReaderTest, ASliceOfAShortGlobalBatchMayBeEmpty) {
               ElementsAre(ElementsAre("0[0,2)", ""), ElementsAre("0[2,4)", "0[4,5)")));
 }
 
+TEST(FixedReaderTest, AnEmptySliceIsNotAskedFor) {
+  FixedReader reader(Global(2, Remainder::kKeep), lanes::DealAll({1}, 1));
+  reader.OnPlaced({0, 0}, MakeId<WorkerId>(1));
+  EXPECT_THAT(reader.TakeActions(), IsEmpty());
+  EXPECT_EQ(reader.credit().asked_batches(), 0);
+}
+
 TEST(FixedReaderTest, AShortGlobalBatchIsFilledWithTheFirst) {
   EXPECT_THAT(TakeAll(Global(2, Remainder::kPad), {7}, 1),
               ElementsAre(ElementsAre("0[0,2)", "0[4,7)+0[0,1) from 0 to 2"),
