@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -54,9 +55,7 @@ class RawSocket {
     std::string all;
     std::array<char, 4096> bytes = {};
     while (text.empty() || all.find(text) == std::string::npos) {
-      pollfd ready = {.fd = socket_, .events = POLLIN, .revents = 0};
-      constexpr int kMilliseconds = 60'000;
-      if (poll(&ready, 1, kMilliseconds) <= 0) return all + "<nothing came>";
+      if (!HasCome()) return all + "<nothing came>";
       const ssize_t got = recv(socket_, bytes.data(), bytes.size(), 0);
       if (got <= 0) return all;
       all.append(bytes.data(), static_cast<size_t>(got));
@@ -72,6 +71,17 @@ class RawSocket {
 
  private:
   RawSocket(int socket, int /*owned*/) : socket_(socket) {}
+
+  // Waits for bytes or the end, also where a signal comes first.
+  bool HasCome() const {
+    constexpr int kMilliseconds = 60'000;
+    pollfd ready = {.fd = socket_, .events = POLLIN, .revents = 0};
+    int found = -1;
+    do {
+      found = poll(&ready, 1, kMilliseconds);
+    } while (found < 0 && errno == EINTR);
+    return found > 0;
+  }
 
   int socket_;
 };
