@@ -5,31 +5,21 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "millrace/api/state.h"
 #include "millrace/base/status.h"
-#include "millrace/base/text.h"
 #include "millrace/control/state.h"
-#include "millrace/lanes/manifest.h"
 #include "millrace/lanes/state.h"
 #include "millrace/lanes/taken.h"
 
 namespace millrace::control {
 namespace {
 
-// Lanes of a pass: memory is taken for each.
-constexpr int64_t kLanesMax = int64_t{1} << 24;
-
 // What one consumer took of a pass; nothing where it told of a later one.
 absl::StatusOr<lanes::Taken> TakenIn(int64_t pass, const lanes::State& state) {
   if (state.pass != pass) return lanes::Taken();
-  if (state.lanes < 0 || state.lanes > kLanesMax) {
-    return absl::InvalidArgumentError(
-        base::StrCat("a state of so many lanes was told: ", state.lanes));
-  }
-  return lanes::TakenOf(state, std::vector<int64_t>(state.lanes, lanes::kRowsMax));
+  return lanes::TakenOf(state, TRY(lanes::UnknownRows(state.lanes)));
 }
 
 }  // namespace

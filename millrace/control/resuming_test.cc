@@ -116,8 +116,8 @@ TEST(ResumingTest, AStateOfAbsurdlyManyLanesIsAnErrorNotMemory) {
     lanes::SetTaken(state, {});
     JobState job;
     job.told[0] = api::StateToJson(state);
-    EXPECT_THAT(LastTold(job), StatusIs(StatusCode::kInvalidArgument,
-                                        HasSubstr("so many lanes was told")));
+    EXPECT_THAT(LastTold(job),
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("so many lanes")));
   }
 }
 
