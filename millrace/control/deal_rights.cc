@@ -40,8 +40,9 @@ constexpr int64_t kPassesMax = 256;
 // and cost an event each; the next beat goes on.
 constexpr int64_t kLeasesMax = 1 << 14;
 
-// Rights of a pass, into which consumers can split lanes by what they promise. An
-// honest one splits a lane a few times.
+// Rights of a pass, into which consumers can split lanes by what they promise, and of
+// which they can have ever more where there is no end of lanes. An honest one splits a
+// lane a few times, and finishes what it has.
 constexpr int64_t kRightsMax = 1 << 20;
 
 // Checked before memory is taken: it came from elsewhere.
@@ -281,7 +282,7 @@ void Dispatcher::LeaseLanes(int64_t number, int64_t pass) {
     if (earlier < pass && !IsLeased(rights)) return;
   }
   const PassRights& rights = state.passes.at(pass);
-  if (IsLeased(rights)) return;
+  if (IsLeased(rights) || std::ssize(rights.rights) >= kRightsMax) return;
   Pass& soft = SoftOf(number).passes.at(pass);
   const int64_t each = LanesEach(state.settings.consumers);
   const Shares shares = SharesOf(number, pass);
