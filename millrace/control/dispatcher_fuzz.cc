@@ -70,6 +70,7 @@ std::vector<std::string> Words() {
 struct Reader {
   api::ReaderHello hello = {};
   bool counted = false;
+  int64_t beats = 0;
   int64_t pass = 0;
   api::ConsumerNews news = {};
 };
@@ -231,6 +232,7 @@ class World {
         std::next(readers_.begin(), drawn_.Below(std::ssize(readers_)))->second;
     if (drawn_.Below(8) == 0) ++reader.pass;
     api::ConsumerBeat beat{.reader = reader.hello};
+    beat.number = ++reader.beats;
     beat.version = reader.news.version;
     beat.pass = reader.pass;
     for (int64_t needs = drawn_.Below(4); needs > 0; --needs) {
@@ -301,7 +303,7 @@ class World {
   absl::Time now_ = absl::FromUnixSeconds(1'000'000);
   std::vector<api::JobSettings> settings_;
   std::vector<bool> counted_;  // By job, as their settings.
-  int64_t openings_ = 0;
+  int64_t openings_ = 1;
   std::map<std::pair<int64_t, int64_t>, Reader> readers_;  // By job and consumer.
   std::map<int64_t, api::WorkerNews> worker_news_;
 };

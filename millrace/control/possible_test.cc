@@ -63,6 +63,8 @@ TEST(PossibleTest, AConsumersLanesAndRowsHaveLimits) {
                 HasSubstr("lane"));
     EXPECT_THAT(wrong([&](Beat& beat) { beat.needs = {{{}, value}}; }),
                 HasSubstr("row"));
+    EXPECT_THAT(wrong([&](Beat& beat) { beat.left_out_rows = value; }),
+                HasSubstr("row"));
     EXPECT_THAT(wrong([&](Beat& beat) { beat.known = {{{value}}}; }),
                 HasSubstr("pass"));
     EXPECT_THAT(wrong([&](Beat& beat) { beat.known = {{{}, value}}; }),
