@@ -1,7 +1,6 @@
 #include "millrace/delivery/any_reader.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -30,24 +29,6 @@ namespace millrace::delivery {
 namespace {
 
 constexpr int64_t kAheadOfRightMax = 64;  // Batches that are asked of one.
-
-template <typename... Pieces>
-absl::Status Wrong(const Pieces&... pieces) {
-  return absl::InvalidArgumentError(
-      base::StrCat("the dispatcher's news make no sense: ", pieces...));
-}
-
-absl::Status CheckDisjoint(std::vector<api::Right> rights) {
-  std::ranges::sort(rights, {}, [](const api::Right& right) {
-    return std::pair(right.lane, right.begin);
-  });
-  for (size_t i = 1; i < rights.size(); ++i) {
-    const api::Right& before = rights[i - 1];
-    if (before.lane != rights[i].lane || before.end <= rights[i].begin) continue;
-    return Wrong("rights ", before.number, " and ", rights[i].number, " overlap");
-  }
-  return absl::OkStatus();
-}
 
 }  // namespace
 
@@ -133,35 +114,6 @@ std::vector<lanes::LaneRange> AnyReader::Held() const {
   }
   std::erase_if(held, [](const lanes::LaneRange& range) { return range.rows() <= 0; });
   return held;
-}
-
-absl::Status AnyReader::CheckRight(const api::Right& right) const {
-  const bool possible = right.number > 0 && right.lane >= 0 &&
-                        right.lane < std::ssize(lane_rows_) && right.begin >= 0 &&
-                        right.begin < right.end && right.end <= lanes::kRowsMax &&
-                        right.group >= 0;
-  if (!possible) {
-    return Wrong("right ", right.number, " to rows ", right.begin, " to ", right.end,
-                 " of lane ", right.lane);
-  }
-  const auto found = rights_.find(right.number);
-  if (found == rights_.end()) return absl::OkStatus();
-  const Owned& owned = found->second;
-  const bool same = owned.right.lane == right.lane &&
-                    owned.right.begin == right.begin && right.end <= owned.right.end &&
-                    owned.right.group == right.group;
-  return same ? absl::OkStatus() : Wrong("right ", right.number, " is another now");
-}
-
-absl::Status AnyReader::Check(const api::PassNews& news) const {
-  for (const api::Right& right : news.rights) TRY(CheckRight(right));
-  TRY(CheckDisjoint(news.rights));
-  const bool possible =
-      news.horizon >= 0 && news.give_rows >= 0 && news.give_rows <= lanes::kRowsMax &&
-      std::ranges::all_of(news.asks, [&](const api::Ask& ask) {
-        return ask.batches >= 0 && ask.batches <= lanes::kRowsMax / batch_rows();
-      });
-  return possible ? absl::OkStatus() : Wrong("what is asked for cannot be");
 }
 
 void AnyReader::OnNews(const api::PassNews& news) {
@@ -366,8 +318,7 @@ void AnyReader::OnPlaced(const api::LaneAddress& at, std::optional<WorkerId> wor
 }
 
 absl::Status AnyReader::OnKnown(int64_t lane, const lanes::KnownLane& known) {
-  const bool exists = options_.endless || lane < std::ssize(lane_rows_);
-  if (lane < 0 || !exists || RowsOf(lane) != lanes::kRowsMax) return absl::OkStatus();
+  if (!HasLane(lane) || RowsOf(lane) != lanes::kRowsMax) return absl::OkStatus();
   TRY(known_.Learn(lane, known));
   if (!known.ended) return absl::OkStatus();
   for (auto& [number, owned] : rights_) {

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -184,6 +185,11 @@ class AnyReader final : public PassReader {
   int64_t batch_rows() const { return options_.batching.rows; }
 
   AnyReaderOptions options_;
+
+  bool HasLane(int64_t lane) const {
+    const int64_t lanes = options_.endless ? lanes::kRowsMax : std::ssize(lane_rows_);
+    return lane >= 0 && lane < lanes;
+  }
 
   int64_t RowsOf(int64_t lane) const {
     return options_.endless ? lanes::kRowsMax : lane_rows_[lane];
