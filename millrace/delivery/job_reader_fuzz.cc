@@ -82,6 +82,7 @@ class World {
       AnyReaderOptions options{.pass = number};
       options.batching.rows = kBatchRows;
       options.visit = static_cast<Visit>(how_ % 3);
+      options.endless = how_ >= 3 && !counted_;
       options.batch_bytes = 1;
       const api::PassFacts facts{
           .pass = number, .lanes = kLanes, .batch_rows = kBatchRows};
@@ -235,7 +236,7 @@ class World {
   const bool any_;
   const bool counted_;
   const int64_t consumers_;
-  const int64_t how_;  // Visit or remainder, and whether batches are global.
+  const int64_t how_;  // Visit or remainder; endless passes, or global batches.
   JobReader job_;
   int64_t version_ = 0;
   std::vector<Wanted> wanted_;
