@@ -29,6 +29,7 @@ namespace millrace::delivery {
 namespace {
 
 constexpr int64_t kAheadOfRightMax = 64;  // Batches that are asked of one.
+constexpr int64_t kAheadOfUnknown = 2;    // Where nothing is known of its rows.
 
 }  // namespace
 
@@ -220,16 +221,25 @@ void AnyReader::Purge(int64_t lane) {
 // --- Asking ---
 
 // Asks for one more batch of a right, unless so many are asked for.
+// Where a lane ends is not known: the more of it is known to exist, the more may
+// follow.
+bool AnyReader::IsFarAhead(const Owned& owned) const {
+  if (EndOf(owned) < lanes::kRowsMax) return false;
+  const int64_t begin = owned.right.begin;
+  const int64_t there = std::max(known_.Get(owned.right.lane).rows, ReceivedTo(owned));
+  return owned.asked_to >=
+         there + std::max(there - begin, kAheadOfUnknown * batch_rows());
+}
+
 bool AnyReader::AskOf(Owned& owned, int64_t batches) {
   owned.asked_to = std::max(owned.asked_to, owned.taken_to);
   const int64_t end = std::min(LimitOf(owned), owned.asked_to + batch_rows());
   const bool enough = owned.asked_to - owned.taken_to >= batches * batch_rows();
-  if (owned.redo || enough || owned.asked_to >= end) return false;
+  if (owned.redo || enough || owned.asked_to >= end || IsFarAhead(owned)) return false;
   owned.asks.push_back({owned.asked_to, end});
   credit_.Ask(1);
   if (owned.worker) {
-    const api::Want want{At(owned.right), owned.asked_to, end, owned.asked_to};
-    Do(SendWants{*owned.worker, {{}, {}, {want}}});
+    SendWant(*owned.worker, {At(owned.right), owned.asked_to, end, owned.asked_to});
   }
   owned.asked_to = end;
   return true;

@@ -158,6 +158,7 @@ class AnyReader final : public PassReader {
 
   void AskMore();
   void DropAll();
+  bool IsFarAhead(const Owned& owned) const;
   bool AskOf(Owned& owned, int64_t batches);
   void Send(const Owned& owned, bool forget);
   void AdvanceFill();

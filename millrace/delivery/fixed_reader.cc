@@ -36,6 +36,9 @@ using lanes::Turns;
 constexpr int64_t kAheadMax = 1024;
 constexpr int64_t kAheadOfLaneMax = 64;
 
+// The same, of a lane of which nothing is known.
+constexpr int64_t kAheadOfUnknown = 2;
+
 int64_t RowsIn(const std::vector<LaneRange>& ranges) {
   int64_t rows = 0;
   for (const LaneRange& range : ranges) rows += range.rows();
@@ -224,7 +227,8 @@ bool FixedReader::IsAsked(const LaneRange& range) const {
 }
 
 // Who reads alone needs all of every lane, so it asks before it knows what there is,
-// and learns that from what comes.
+// and learns that from what comes: the more of a lane is known to exist, the more may
+// follow.
 void FixedReader::AskAlone() {
   if (!positions_.empty() && !positions_.back().asked) return;
   const int64_t rows = options_.batching.rows;
@@ -233,7 +237,10 @@ void FixedReader::AskAlone() {
     Lane& lane = lanes_[range.lane];
     lane.asked_to = std::max(lane.asked_to, range.begin);
     if (lane.asked_to >= range.begin + batches * rows) return;
-    if (known_.Get(range.lane).ended || !(always || credit_.HasRoom())) return;
+    const lanes::KnownLane known = known_.Get(range.lane);
+    const int64_t may_follow = std::max(known.rows, kAheadOfUnknown * rows);
+    if (lane.asked_to >= std::max(known.rows, range.begin) + may_follow) return;
+    if (known.ended || !(always || credit_.HasRoom())) return;
     AddAsk(range.lane, {lane.asked_to, lane.asked_to + rows, lane.asked_to});
     lane.asked_to += rows;
   };
@@ -251,8 +258,7 @@ void FixedReader::AddAsk(int64_t number, const Ask& ask) {
   lane.asks.push_back(ask);
   credit_.Ask(1);
   if (!lane.worker) return;
-  const api::Want want{At(number), ask.begin, ask.end, ask.batch};
-  Do(SendWants{*lane.worker, {{}, {}, {want}}});
+  SendWant(*lane.worker, {At(number), ask.begin, ask.end, ask.batch});
 }
 
 // Asks for all that did not come yet.
@@ -282,8 +288,19 @@ void FixedReader::OnPlaced(const api::LaneAddress& at, std::optional<WorkerId> w
 absl::Status FixedReader::OnKnown(int64_t lane, const lanes::KnownLane& known) {
   if (options_.counted) return absl::OkStatus();
   TRY(known_.Learn(lane, known));
+  if (known.ended) CutAsks(lane, known.rows);
   Advance();
   return absl::OkStatus();
+}
+
+// Nothing comes from behind a lane's end.
+void FixedReader::CutAsks(int64_t number, int64_t end) {
+  const auto found = lanes_.find(number);
+  if (found == lanes_.end()) return;
+  std::vector<Ask>& asks = found->second.asks;
+  credit_.Ask(-static_cast<int64_t>(
+      std::erase_if(asks, [&](const Ask& ask) { return ask.begin >= end; })));
+  for (Ask& ask : asks) ask.end = std::min(ask.end, end);
 }
 
 absl::Status FixedReader::OnBatch(const api::BatchHead& head, Token token) {
@@ -330,9 +347,6 @@ absl::Status FixedReader::OnEnd(const api::LaneEnd& end) {
         base::StrCat("lane ", end.at.lane, " ended after ", end.rows,
                      " rows, before those that its files promise: a file has changed"));
   }
-  credit_.Ask(-static_cast<int64_t>(std::erase_if(
-      found->second.asks, [&](const Ask& ask) { return ask.begin >= end.rows; })));
-  for (Ask& ask : found->second.asks) ask.end = std::min(ask.end, end.rows);
   return OnKnown(end.at.lane, {end.rows, true});
 }
 

@@ -38,6 +38,7 @@ using lanes::DealAll;
 using lanes::kRowsMax;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::SizeIs;
 using Ready = FixedReader::Ready;
 
 WorkerId Worker(int64_t number) { return MakeId<WorkerId>(number); }
@@ -528,6 +529,19 @@ TEST(FixedReaderTest, WhoReadsAloneAsksBeforeItIsKnownWhatThereIs) {
   reader.OnPlaced({0, 2}, Worker(1));
   EXPECT_THAT(Actions(reader), ElementsAre("to 1: want 2[0,2)"))
       << "it is the first track's next";
+}
+
+// Most of what is asked for behind the end of a short lane would be asked in vain.
+TEST(FixedReaderTest, WhoReadsAloneAsksForMoreTheMoreThereIs) {
+  FixedReader reader(Unknown(), UnknownLanes(1, 1));
+  reader.OnPlaced({0, 0}, Worker(1));
+  EXPECT_THAT(Actions(reader), ElementsAre("to 1: want 0[0,2)", "to 1: want 0[2,4)"));
+  ASSERT_THAT(reader.OnBatch(Head(0, 0, 2), TokenOf(1)), IsOk());
+  EXPECT_THAT(Actions(reader), ElementsAre("to 1: want 0[4,6)"));
+  ASSERT_THAT(reader.OnKnown(0, {6, false}), IsOk());
+  const std::vector<ReaderAction> actions = reader.TakeActions();
+  ASSERT_THAT(actions, SizeIs(1)) << "in one message";
+  EXPECT_THAT(std::get<SendWants>(actions[0]).message.wants, SizeIs(3));
 }
 
 TEST(FixedReaderTest, ABatchIsTakenOnceItsWholeRoundIsKnownToExist) {

@@ -223,10 +223,18 @@ bool LaneServer::ServeWant(Lane& lane, Waiting& waiting, const JobLane& key) {
     SendRows(lane, block->second, waiting, key);
   }
   if (lane.rows && want.begin >= *lane.rows && want.begin < want.end) {
-    actions_.emplace_back(SendEnd{waiting.reader, {key.at, *lane.rows}});
+    TellEnd(waiting.reader, {key.at, *lane.rows});
     return true;
   }
   return want.begin >= want.end;
+}
+
+// Once, however much behind the end it wants.
+void LaneServer::TellEnd(ReaderId reader, const api::LaneEnd& end) {
+  const auto* const last =
+      actions_.empty() ? nullptr : std::get_if<SendEnd>(&actions_.back());
+  const bool told = last != nullptr && last->reader == reader && last->end == end;
+  if (!told) actions_.emplace_back(SendEnd{reader, end});
 }
 
 void LaneServer::SendRows(Lane& lane, Block& block, Waiting& waiting,

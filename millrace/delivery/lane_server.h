@@ -222,6 +222,7 @@ class LaneServer {
   void CountServed(ReaderId reader, int64_t wants);
   void Serve(const JobLane& key);
   void SendReady(const JobLane& key);
+  void TellEnd(ReaderId reader, const api::LaneEnd& end);
   bool ServeWant(Lane& lane, Waiting& waiting, const JobLane& key);
   void SendRows(Lane& lane, Block& block, Waiting& waiting, const JobLane& key);
   void DropSent(Lane& lane);

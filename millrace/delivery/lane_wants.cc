@@ -146,7 +146,7 @@ std::string LaneServer::AddWant(ReaderId id, const api::Want& want) {
   // A reader that asked before it knew where the lane ends need not have it run again.
   const auto ended = ended_.find(key);
   if (ended != ended_.end() && want.begin >= ended->second) {
-    actions_.emplace_back(SendEnd{id, {want.at, ended->second}});
+    TellEnd(id, {want.at, ended->second});
     return "";
   }
   if (reader.wants >= kWantsMax) return "it wants too much at once";

@@ -195,5 +195,15 @@ TEST(LaneWantsTest, DoneLanesThatWereNotAssignedAreForgotten) {
   EXPECT_EQ(server.AllNews().size(), 4096);
 }
 
+TEST(LaneWantsTest, AnEndIsToldOnceHoweverMuchIsWantedBehindIt) {
+  LaneServer server = Running();
+  server.OnMessage(Reader(0), {{}, {}, {{{0, 5}, 0, 4, 0}, {{0, 5}, 4, 8, 4}}});
+  server.OnMessage(Reader(0), {{}, {}, {{{0, 5}, 8, 12, 8}, {{0, 5}, 12, 16, 12}}});
+  Make(server, 0, 0, 4);
+  server.TakeActions();
+  server.OnEnded(MakeId<RunId>(0), 4);
+  EXPECT_THAT(Actions(server), ElementsAre("tell 0 that lane 5 has 4"));
+}
+
 }  // namespace
 }  // namespace millrace::delivery

@@ -168,6 +168,9 @@ class PassReader {
  protected:
   void Do(ReaderAction action) { actions_.push_back(std::move(action)); }
 
+  // Wants rows of a worker, in one message with others.
+  void SendWant(WorkerId worker, const api::Want& want);
+
  private:
   int64_t pass_;
   std::vector<ReaderAction> actions_;
