@@ -31,13 +31,8 @@ namespace {
 using lanes::LaneRange;
 using lanes::Turns;
 
-// Positions that are decided before they are taken, at most; and batches that are asked
-// of one lane.
+// Positions that are decided before they are taken, at most.
 constexpr int64_t kAheadMax = 1024;
-constexpr int64_t kAheadOfLaneMax = 64;
-
-// The same, of a lane of which nothing is known.
-constexpr int64_t kAheadOfUnknown = 2;
 
 int64_t RowsIn(const std::vector<LaneRange>& ranges) {
   int64_t rows = 0;
@@ -197,80 +192,6 @@ void FixedReader::FillShort(const std::vector<LaneRange>& rows) {
   AddPosition(std::exchange(short_, {}), whole, valid).round = rounds_ - 1;
 }
 
-// --- Asking ---
-
-// In the order of positions; the next one always.
-void FixedReader::AskPositions() {
-  for (Position& position : positions_) {
-    if (position.asked) continue;
-    if (&position != &positions_.front() && !credit_.HasRoom()) return;
-    position.asked = true;
-    const bool whole = position.rows.size() == 1;
-    for (const LaneRange& range : position.rows) {
-      if (range.rows() == 0) continue;  // Its slice of a short batch: nobody answers.
-      // Who reads alone may have asked before this was decided.
-      if (alone() && (IsHere(range) || IsAsked(range))) continue;
-      AddAsk(range.lane,
-             {range.begin, range.end, whole ? position.batch : range.begin});
-      Lane& lane = lanes_[range.lane];
-      lane.asked_to = std::max(lane.asked_to, range.end);
-    }
-  }
-}
-
-bool FixedReader::IsAsked(const LaneRange& range) const {
-  const auto lane = lanes_.find(range.lane);
-  if (lane == lanes_.end()) return false;
-  return std::ranges::any_of(lane->second.asks, [&](const Ask& ask) {
-    return ask.begin <= range.begin && range.begin < ask.end;
-  });
-}
-
-// Who reads alone needs all of every lane, so it asks before it knows what there is,
-// and learns that from what comes: the more of a lane is known to exist, the more may
-// follow.
-void FixedReader::AskAlone() {
-  if (!positions_.empty() && !positions_.back().asked) return;
-  const int64_t rows = options_.batching.rows;
-  const std::vector<LaneRange> current = ahead_.Ahead(0, known_);
-  const auto ask = [&](const LaneRange& range, int64_t batches, bool always) {
-    Lane& lane = lanes_[range.lane];
-    lane.asked_to = std::max(lane.asked_to, range.begin);
-    if (lane.asked_to >= range.begin + batches * rows) return;
-    const lanes::KnownLane known = known_.Get(range.lane);
-    const int64_t may_follow = std::max(known.rows, kAheadOfUnknown * rows);
-    if (lane.asked_to >= std::max(known.rows, range.begin) + may_follow) return;
-    if (known.ended || !(always || credit_.HasRoom())) return;
-    AddAsk(range.lane, {lane.asked_to, lane.asked_to + rows, lane.asked_to});
-    lane.asked_to += rows;
-  };
-  for (const LaneRange& range : current) {
-    if (range.lane == unknown_lane_) ask(range, 1, /*always=*/true);
-  }
-  for (int64_t batches = 1; batches <= kAheadOfLaneMax && credit_.HasRoom();
-       ++batches) {
-    for (const LaneRange& range : current) ask(range, batches, /*always=*/false);
-  }
-}
-
-void FixedReader::AddAsk(int64_t number, const Ask& ask) {
-  Lane& lane = lanes_[number];
-  lane.asks.push_back(ask);
-  credit_.Ask(1);
-  if (!lane.worker) return;
-  SendWant(*lane.worker, {At(number), ask.begin, ask.end, ask.batch});
-}
-
-// Asks for all that did not come yet.
-void FixedReader::Send(int64_t number, const Lane& lane) {
-  if (!lane.worker || lane.asks.empty()) return;
-  api::ReaderMessage message;
-  for (const Ask& ask : lane.asks) {
-    message.wants.push_back({At(number), ask.begin, ask.end, ask.batch});
-  }
-  Do(SendWants{*lane.worker, std::move(message)});
-}
-
 // --- What the dispatcher and workers say ---
 
 void FixedReader::OnPlaced(const api::LaneAddress& at, std::optional<WorkerId> worker) {
@@ -291,16 +212,6 @@ absl::Status FixedReader::OnKnown(int64_t lane, const lanes::KnownLane& known) {
   if (known.ended) CutAsks(lane, known.rows);
   Advance();
   return absl::OkStatus();
-}
-
-// Nothing comes from behind a lane's end.
-void FixedReader::CutAsks(int64_t number, int64_t end) {
-  const auto found = lanes_.find(number);
-  if (found == lanes_.end()) return;
-  std::vector<Ask>& asks = found->second.asks;
-  credit_.Ask(-static_cast<int64_t>(
-      std::erase_if(asks, [&](const Ask& ask) { return ask.begin >= end; })));
-  for (Ask& ask : asks) ask.end = std::min(ask.end, end);
 }
 
 absl::Status FixedReader::OnBatch(const api::BatchHead& head, Token token) {
