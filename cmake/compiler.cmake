@@ -42,6 +42,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # GCC 12 gives false alarms of these kinds inside inlined library code
   # (absl::InlinedVector, std::string). Clang and the sanitizers see the real ones.
   add_compile_options(-Wno-maybe-uninitialized -Wno-restrict)
+  add_compile_options($<$<CONFIG:Release>:-Wno-array-bounds>
+                      $<$<CONFIG:Release>:-Wno-stringop-overflow>)
 endif()
 
 if(MILLRACE_SANITIZE)

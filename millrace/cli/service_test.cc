@@ -22,6 +22,7 @@
 #include "millrace/adapters/http/exchange.h"
 #include "millrace/api/json.h"
 #include "millrace/api/operations.h"
+#include "millrace/base/sanitized.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
 #include "millrace/cli/notify_socket_test.h"
@@ -35,6 +36,11 @@ using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
+
+// A job that goes on while processes are killed.
+constexpr int64_t kBatches = base::kSanitized ? 10'000 : 60'000;
+const char* const kAllBatches =
+    base::kSanitized ? "10000 batches\n" : "60000 batches\n";
 
 class ServiceTest : public testing::Test {
  protected:
@@ -88,7 +94,7 @@ TEST_F(ServiceTest, RunsAPipelineOnWorkers) {
 }
 
 TEST_F(ServiceTest, LosesNothingWhenAWorkerAndTheDispatcherAreKilled) {
-  const std::unique_ptr<Program> run = Run(60'000);
+  const std::unique_ptr<Program> run = Run(kBatches);
   run->Line();  // It has begun.
   workers_[0]->End(SIGKILL);
   dispatcher_->End(SIGKILL);
@@ -97,38 +103,38 @@ TEST_F(ServiceTest, LosesNothingWhenAWorkerAndTheDispatcherAreKilled) {
   workers_[1]->End(SIGKILL);
   const std::string output = run->Rest();
   EXPECT_EQ(run->Wait(), 0) << output;
-  EXPECT_THAT(output, EndsWith("60000 batches\n"));
+  EXPECT_THAT(output, EndsWith(kAllBatches));
 }
 
 TEST_F(ServiceTest, AWorkerThatIsToldToEndHandsItsWorkOverFirst) {
-  const std::unique_ptr<Program> run = Run(60'000);
+  const std::unique_ptr<Program> run = Run(kBatches);
   run->Line();  // It has begun.
   EXPECT_EQ(workers_[0]->End(SIGTERM), 0);
   AddWorker();
   EXPECT_EQ(workers_[1]->End(SIGINT), 0);
   const std::string output = run->Rest();
   EXPECT_EQ(run->Wait(), 0) << output;
-  EXPECT_THAT(output, EndsWith("60000 batches\n"));
+  EXPECT_THAT(output, EndsWith(kAllBatches));
 }
 
 // Its connections stay open; only its heartbeat is missing.
 TEST_F(ServiceTest, AWorkerThatStandsStillLosesItsWorkToOthers) {
-  const std::unique_ptr<Program> run = Run(60'000);
+  const std::unique_ptr<Program> run = Run(kBatches);
   run->Line();
   workers_[0]->Signal(SIGSTOP);
   const std::string output = run->Rest();
   EXPECT_EQ(run->Wait(), 0) << output;
-  EXPECT_THAT(output, EndsWith("60000 batches\n"));
+  EXPECT_THAT(output, EndsWith(kAllBatches));
 }
 
 TEST_F(ServiceTest, TheLastWorkerServesOnWhileItIsNeeded) {
   ASSERT_EQ(workers_[1]->End(SIGTERM), 0);
-  const std::unique_ptr<Program> run = Run(60'000);
+  const std::unique_ptr<Program> run = Run(kBatches);
   run->Line();
   workers_[0]->Signal(SIGTERM);
   const std::string output = run->Rest();
   EXPECT_EQ(run->Wait(), 0) << output;
-  EXPECT_THAT(output, EndsWith("60000 batches\n"));
+  EXPECT_THAT(output, EndsWith(kAllBatches));
   EXPECT_EQ(workers_[0]->Wait(), 0);
 }
 
@@ -159,7 +165,7 @@ TEST_F(ServiceTest, EndsWhenItIsAskedTo) {
 }
 
 TEST_F(ServiceTest, IsShownByItsVerbs) {
-  const std::unique_ptr<Program> run = Run(60'000);
+  const std::unique_ptr<Program> run = Run(kBatches);
   run->Line();  // It has begun.
   const std::string program = ProgramFolder() + "/millrace ";
   const std::string at = " --dispatcher " + address_ + " 2>&1";

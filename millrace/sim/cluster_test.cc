@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "millrace/base/sanitized.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
 
@@ -15,19 +16,8 @@ namespace {
 
 using base::IsOk;
 
-#if defined(__SANITIZE_ADDRESS__)
-#define MILLRACE_SLOW 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define MILLRACE_SLOW 1
-#endif
-#endif
-
-#ifdef MILLRACE_SLOW
-constexpr int64_t kSeeds = 100;  // They take several times as long.
-#else
-constexpr int64_t kSeeds = 1000;
-#endif
+// Under sanitizers they take several times as long.
+constexpr int64_t kSeeds = base::kSanitized ? 100 : 1000;
 
 // MILLRACE_SIM_SEEDS says how many; MILLRACE_SIM_SEED runs one alone.
 int64_t Setting(const char* name, int64_t otherwise) {
