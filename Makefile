@@ -24,7 +24,7 @@ ctest = ctest --preset $(1) --parallel $(shell nproc)
 
 .PHONY: help demo test unit asan tsan python-test package-test frameworks-test wheel
 .PHONY: sim faults
-.PHONY: bench style clang-tidy lint lint-all format fuzz golden clean
+.PHONY: bench bench-peers style clang-tidy lint lint-all format fuzz golden clean
 .PHONY: setup-build setup-package setup-check setup-frameworks
 
 help:  ## Show this list
@@ -90,6 +90,12 @@ bench: configure-release  ## Run the micro benchmarks, optimised (BENCH=regex)
 	$(call say,Building the benchmarks (optimised))
 	@cmake --build --preset benches $(ninja)
 	@tools/bench '$(BENCH)'
+
+bench-peers: setup-package configure-release  ## Beside other systems (ARGS=--quick)
+	$(call say,Building the Python module and the command (optimised))
+	@cmake --build --preset release --target _core millrace $(ninja)
+	$(call say,Measuring Millrace beside other systems)
+	@$(PYTHON) bench/run.py $(ARGS)
 
 style: setup-check  ## Check format, Python, and the house rules (tools/tidy.py)
 	$(call say,Checking the format of C++ and Python)

@@ -43,7 +43,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # (absl::InlinedVector, std::string). Clang and the sanitizers see the real ones.
   add_compile_options(-Wno-maybe-uninitialized -Wno-restrict)
   add_compile_options($<$<CONFIG:Release>:-Wno-array-bounds>
-                      $<$<CONFIG:Release>:-Wno-stringop-overflow>)
+                      $<$<CONFIG:Release>:-Wno-stringop-overflow>
+                      $<$<CONFIG:Release>:-Wno-stringop-overread>)
 endif()
 
 if(MILLRACE_SANITIZE)

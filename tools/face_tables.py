@@ -96,7 +96,14 @@ POSITIONAL = {"axis", "count", "dtype", "format", "path", "separator"}
 
 # Operators whose methods and functions are written by hand, for their arguments are
 # not those that users have.
-BY_HAND = {"from_arrays", "from_generator", "from_rows", "map_python"}
+BY_HAND = {
+    "from_arrays",
+    "from_generator",
+    "from_rows",
+    "load",
+    "map_python",
+    "write_rows",
+}
 
 # Methods and functions of which only the signature and the beginning differ.
 OWN_PARAMETERS = {

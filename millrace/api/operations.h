@@ -72,6 +72,10 @@ struct JobSummary {
   int64_t workers = 0;                        // That run its lanes now.
   double batches_per_second = 0;              // Taken lately, by all consumers.
   std::vector<WaitingConsumer> waiting = {};  // The longest first, a few of them.
+  std::string share = {};  // What jobs of its group have in common; empty: none.
+  std::string group = {};  // The group's name, where it has one.
+  int64_t sharers = 1;     // Jobs of the group that read now.
+  JobVisits visits = {};   // How it was given its rows, by all workers.
 
   bool operator==(const JobSummary&) const = default;
 };
@@ -80,7 +84,7 @@ BOOST_DESCRIBE_STRUCT(JobSummary, (),
                       (job, name, pipeline, order, consumers, consumers_heard,
                        incarnation, run, lanes, pass, taken, left_out_rows,
                        lanes_placed, lanes_waiting, heard_ms, state, seed, workers,
-                       batches_per_second, waiting))
+                       batches_per_second, waiting, share, group, sharers, visits))
 
 struct JobList {
   std::vector<JobSummary> jobs = {};

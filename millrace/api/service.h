@@ -44,14 +44,16 @@ struct JobSettings {
   int64_t open_lanes = 0;  // 0: chosen.
   std::optional<int64_t> seed = {};
   std::vector<Package> packages = {};  // That its Python functions need; none: no such.
+  std::string share = "auto";  // With jobs of the same rows; "off"; or a group's name.
+  int64_t share_hold_ms = 0;   // That a reader may be held back for slower ones.
 
   bool operator==(const JobSettings&) const = default;
 };
 
 BOOST_DESCRIBE_STRUCT(JobSettings, (),
                       (name, pipeline, consumers, members, order, visit, remainder,
-                       sharding, target, tags, global_batch, open_lanes, seed,
-                       packages))
+                       sharding, target, tags, global_batch, open_lanes, seed, packages,
+                       share, share_hold_ms))
 
 // One launch of a training program.
 struct RunName {
@@ -74,13 +76,18 @@ struct JobFacts {
   bool python = false;     // It holds Python functions.
   int64_t rows = -1;       // Of a pass, that are batched; -1: not known beforehand.
   bool drop_remainder = false;  // What fills no batch at the end is left out.
+  int64_t group = 1;  // Batches of one bucket in a row, that consumers take together.
+  std::string rows_hash = {};  // Of what its rows follow from, but for the seed.
+  std::string cuts = {};       // How its sources are cut, without a state.
+  int64_t joins = 0;  // Rows of its batches, which are cut and joined from any others.
+  int64_t grid = 0;   // Else: rows of its batches, which must be made as they are.
 
   bool operator==(const JobFacts&) const = default;
 };
 
 BOOST_DESCRIBE_STRUCT(JobFacts, (),
                       (manifest, lanes, counted, batch_rows, lane_bytes, python, rows,
-                       drop_remainder))
+                       drop_remainder, group, rows_hash, cuts, joins, grid))
 
 // A member of a consumer opens a job, or goes on waiting for the others to open it.
 struct OpenJob {
@@ -116,13 +123,15 @@ struct OpenedJob {
   JobFacts facts = {};
   int64_t heartbeat_ms = 1000;
   std::vector<std::string> differences = {};  // Of packages on workers, in words.
+  int64_t first_pass = 0;                     // That it begins with, without a state.
 
   bool operator==(const OpenedJob&) const = default;
 };
 
 BOOST_DESCRIBE_STRUCT(OpenedJob, (),
                       (ready, waits_for, opening, job, incarnation, generation, seed,
-                       tracks, copies, state, facts, heartbeat_ms, differences))
+                       tracks, copies, state, facts, heartbeat_ms, differences,
+                       first_pass))
 
 // --- Consumers ---
 
@@ -142,11 +151,12 @@ struct KnownRows {
   LaneAddress at = {};
   int64_t rows = 0;
   bool ended = false;
+  std::vector<int64_t> tails = {};  // See LaneEnd.
 
   bool operator==(const KnownRows&) const = default;
 };
 
-BOOST_DESCRIBE_STRUCT(KnownRows, (), (at, rows, ended))
+BOOST_DESCRIBE_STRUCT(KnownRows, (), (at, rows, ended, tails))
 
 struct ConsumerBeat {
   ReaderHello reader = {};
@@ -239,12 +249,13 @@ struct LaneReport {
   bool ended = false;
   bool released = false;  // All who read it have had all of it.
   std::optional<Error> failed = {};
+  std::vector<int64_t> tails = {};  // See LaneEnd.
 
   bool operator==(const LaneReport&) const = default;
 };
 
 BOOST_DESCRIBE_STRUCT(LaneReport, (),
-                      (job, incarnation, at, rows, ended, released, failed))
+                      (job, incarnation, at, rows, ended, released, failed, tails))
 
 struct ListedJob {
   int64_t job = 0;
@@ -258,21 +269,42 @@ struct ListedJob {
 
 BOOST_DESCRIBE_STRUCT(ListedJob, (), (job, pipeline, facts, failed))
 
+// How a worker gave a job its rows, in one start of it.
+struct JobVisits {
+  int64_t job = 0;
+  int64_t incarnation = 0;
+  int64_t made = 0;     // Rows that were made for it, for the first time there.
+  int64_t shared = 0;   // That had been made for others.
+  int64_t again = 0;    // That were made again for it: they had fallen out of windows.
+  int64_t skipped = 0;  // That it did without.
+  int64_t joined = 0;   // That were copied to join batches of another size.
+  int64_t lag = 0;      // Rows that it is behind the first of its group now.
+  int64_t window_bytes = 0;  // That its group has there now.
+
+  bool operator==(const JobVisits&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(JobVisits, (),
+                      (job, incarnation, made, shared, again, skipped, joined, lag,
+                       window_bytes))
+
 struct WorkerBeat {
   int64_t worker = 0;
   std::optional<WorkerFacts> facts = {};  // When it joins, and when it is asked.
   int64_t version = 0;                    // Of the news it has.
   std::vector<LaneReport> lanes = {};     // What has changed; all, with its facts.
   std::vector<ListedJob> listed = {};
-  bool draining = false;  // It leaves: no more lanes.
-  bool left = false;      // It has left: this is the last beat.
-  int64_t wait_ms = 0;    // That news may be waited for.
+  bool draining = false;               // It leaves: no more lanes.
+  bool left = false;                   // It has left: this is the last beat.
+  int64_t wait_ms = 0;                 // That news may be waited for.
+  std::vector<JobVisits> visits = {};  // Of jobs that may share, so far.
 
   bool operator==(const WorkerBeat&) const = default;
 };
 
 BOOST_DESCRIBE_STRUCT(WorkerBeat, (),
-                      (worker, facts, version, lanes, listed, draining, left, wait_ms))
+                      (worker, facts, version, lanes, listed, draining, left, wait_ms,
+                       visits))
 
 struct AssignedLane {
   int64_t job = 0;
@@ -296,12 +328,20 @@ struct WorkerJob {
   int64_t seed = 0;
   int64_t copies = 1;      // Of all rows in a pass, with sharding off.
   std::string state = {};  // Says how sources were cut; empty: as they are.
+  std::string cuts = {};   // The same, where there is no state.
+  std::string share = {};  // Jobs with the same read the same rows; empty: nobody does.
+  int64_t sharers = 1;     // Of them, so many read now.
+  int64_t joins = 0;       // As its facts have it.
+  int64_t grid = 0;
+  bool skips = false;   // It does without what has fallen out of the window.
+  int64_t hold_ms = 0;  // That its group holds fast readers back for slow ones.
 
   bool operator==(const WorkerJob&) const = default;
 };
 
 BOOST_DESCRIBE_STRUCT(WorkerJob, (),
-                      (job, incarnation, pipeline, manifest, seed, copies, state))
+                      (job, incarnation, pipeline, manifest, seed, copies, state, cuts,
+                       share, sharers, joins, grid, skips, hold_ms))
 
 struct WorkerNews {
   int64_t version = 0;

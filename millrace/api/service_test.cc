@@ -29,10 +29,55 @@ JobSettings Settings() {
           .global_batch = true,
           .open_lanes = 16,
           .seed = -1,
-          .packages = {{"python", "3.11.2"}, {"numpy", "2.0.1"}}};
+          .packages = {{"python", "3.11.2"}, {"numpy", "2.0.1"}},
+          .share = "search",
+          .share_hold_ms = 250};
 }
 
-JobFacts Facts() { return {"sha", 100, true, 256, 4096, true, 25'600, true}; }
+JobFacts Facts() {
+  return {.manifest = "sha",
+          .lanes = 100,
+          .counted = true,
+          .batch_rows = 256,
+          .lane_bytes = 4096,
+          .python = true,
+          .rows = 25'600,
+          .drop_remainder = true,
+          .group = 8,
+          .rows_hash = "rows",
+          .cuts = "cuts",
+          .joins = 32,
+          .grid = 64};
+}
+
+WorkerJob Told() {
+  return {.job = 1,
+          .incarnation = 2,
+          .pipeline = "hash",
+          .manifest = "sha",
+          .seed = 3,
+          .copies = 4,
+          .state = "{}",
+          .cuts = "cuts",
+          .share = "rows",
+          .sharers = 5,
+          .joins = 32,
+          .grid = 64,
+          .skips = true,
+          .hold_ms = 250};
+}
+
+JobVisits Visits() {
+  return {.job = 1,
+          .incarnation = 2,
+          .made = 3,
+          .shared = 4,
+          .again = 5,
+          .skipped = 6,
+          .joined = 7,
+          .lag = 8,
+          .window_bytes = 9};
+}
 
 WorkerFacts Worker() {
   return {.worker = 7,
@@ -54,7 +99,8 @@ LaneReport Report() {
           .rows = 5,
           .ended = true,
           .released = true,
-          .failed = Error{"DATA_LOSS", "\"x\" is cut off"}};
+          .failed = Error{"DATA_LOSS", "\"x\" is cut off"},
+          .tails = {1, 0, 2}};
 }
 
 TEST(ServiceTest, JobsGoOverTheWireAsTheyAre) {
@@ -82,12 +128,13 @@ TEST(ServiceTest, JobsGoOverTheWireAsTheyAre) {
                             .state = "{}",
                             .facts = Facts(),
                             .heartbeat_ms = 500,
-                            .differences = {"worker 7 has no numpy"}});
+                            .differences = {"worker 7 has no numpy"},
+                            .first_pass = 3});
 }
 
 TEST(ServiceTest, WhatConsumersSayAndHearGoesOverTheWireAsItIs) {
   ExpectRoundTrip(NeededLane{{1, 2}, 3, true});
-  ExpectRoundTrip(KnownRows{{1, 2}, 3, true});
+  ExpectRoundTrip(KnownRows{{1, 2}, 3, true, {4, 5}});
   ExpectRoundTrip(ConsumerBeat{.reader = {1, 2, 3, 4, 5},
                                .number = 13,
                                .version = 6,
@@ -95,7 +142,7 @@ TEST(ServiceTest, WhatConsumersSayAndHearGoesOverTheWireAsItIs) {
                                .taken = 8,
                                .left_out_rows = 14,
                                .needs = {{{1, 2}, 3, true}, {{1, 3}, 1, true}},
-                               .known = {{{1, 2}, 3, true}},
+                               .known = {{{1, 2}, 3, true, {4}}},
                                .unreachable = {9, 10},
                                .waits_for = LaneAddress{1, 2},
                                .waits_ms = 11,
@@ -111,7 +158,7 @@ TEST(ServiceTest, WhatConsumersSayAndHearGoesOverTheWireAsItIs) {
   ExpectRoundTrip(ConsumerNews{.version = 1,
                                .placed = {{{1, 2}, 7}},
                                .workers = {{7, "10.0.0.7:5050", "b"}},
-                               .known = {{{1, 2}, 3, true}},
+                               .known = {{{1, 2}, 3, true, {4}}},
                                .tell_known = true,
                                .failed = Error{"INTERNAL", "why"},
                                .passes = {{.pass = 1, .leased = true}},
@@ -130,13 +177,15 @@ TEST(ServiceTest, WhatWorkersSayAndHearGoesOverTheWireAsItIs) {
                  .listed = {{1, "hash", Facts(), Error{"NOT_FOUND", "no such bucket"}}},
                  .draining = true,
                  .left = true,
-                 .wait_ms = 13});
+                 .wait_ms = 13,
+                 .visits = {Visits()}});
   ExpectRoundTrip(AssignedLane{1, 2, {3, 4}, 5, 6, true});
-  ExpectRoundTrip(WorkerJob{1, 2, "hash", "sha", 3, 4, "{}"});
+  ExpectRoundTrip(Visits());
+  ExpectRoundTrip(Told());
   ExpectRoundTrip(WorkerNews{.version = 1,
                              .join = true,
                              .assigned = {{1, 2, {3, 4}, 5, 6, true}},
-                             .jobs = {{1, 2, "hash", "sha", 3, 4, "{}"}}});
+                             .jobs = {Told()}});
 }
 
 TEST(ServiceTest, WhatIsLeftOutHasItsDefault) {

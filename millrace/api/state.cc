@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,7 +30,8 @@
 namespace millrace::api {
 namespace {
 
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;
+constexpr int64_t kVersionWithoutRuns = 1;  // What older ones read.
 
 struct CutMessage {
   bool counted = true;
@@ -55,12 +57,32 @@ struct CursorMessage {
 
 BOOST_DESCRIBE_STRUCT(CursorMessage, (), (lane, rows, digest))
 
+// Where lanes give runs: up to where a piece goes, of which bucket, and whether it is
+// whole batches.
+struct KeyedMessage {
+  int64_t end = 0;
+  int64_t key = 0;
+  bool batches = false;
+};
+
+BOOST_DESCRIBE_STRUCT(KeyedMessage, (), (end, key, batches))
+
 struct CarryMessage {
   int64_t track = 0;
   CursorMessage from;
+  std::optional<KeyedMessage> keyed = {};
 };
 
-BOOST_DESCRIBE_STRUCT(CarryMessage, (), (track, from))
+BOOST_DESCRIBE_STRUCT(CarryMessage, (), (track, from, keyed))
+
+// The run that is being taken.
+struct RunMessage {
+  int64_t left = 0;
+  int64_t key = -1;
+  bool carried = false;
+};
+
+BOOST_DESCRIBE_STRUCT(RunMessage, (), (left, key, carried))
 
 // Lanes as ranges: begin, end, begin, end.
 using Spans = std::vector<int64_t>;
@@ -87,6 +109,7 @@ struct StateMessage {
   std::string order = "logical";
   int64_t tracks = 1;
   int64_t turn = 0;
+  std::optional<RunMessage> run = {};  // Set where lanes give runs.
   std::vector<int64_t> dealt_first;
   Spans dealt;
   Spans finished;
@@ -100,8 +123,8 @@ struct StateMessage {
 
 BOOST_DESCRIBE_STRUCT(StateMessage, (),
                       (version, pass, epoch, seed, row_fingerprint, manifest_hash, cuts,
-                       lanes, copies, order, tracks, turn, dealt_first, dealt, finished,
-                       cursors, carry, taken, step, part, parts))
+                       lanes, copies, order, tracks, turn, run, dealt_first, dealt,
+                       finished, cursors, carry, taken, step, part, parts))
 
 CutMessage MessageOf(const lanes::CutRecord& cut) {
   return {.counted = cut.counted,
@@ -193,6 +216,8 @@ lanes::State PlainPartOf(const StateMessage& from) {
   state.part = from.part;
   state.parts = from.parts;
   state.order.tracks = from.tracks;
+  state.order.runs = from.run.has_value();
+  if (from.run) state.run = {from.run->left, from.run->key, from.run->carried};
   state.deal.first = from.dealt_first;
   for (const CutMessage& cut : from.cuts) state.cuts.push_back(CutOf(cut));
   return state;
@@ -201,7 +226,8 @@ lanes::State PlainPartOf(const StateMessage& from) {
 }  // namespace
 
 std::string StateToJson(const lanes::State& state) {
-  StateMessage message = {.pass = state.pass,
+  StateMessage message = {.version = state.order.runs ? kVersion : kVersionWithoutRuns,
+                          .pass = state.pass,
                           .epoch = state.epoch,
                           .seed = state.seed,
                           .row_fingerprint = base::ToHex(state.row_fingerprint),
@@ -217,12 +243,17 @@ std::string StateToJson(const lanes::State& state) {
                           .step = state.step,
                           .part = state.part,
                           .parts = state.parts};
+  if (state.order.runs) {
+    message.run = {state.run.left, state.run.key, state.run.carried};
+  }
   for (const lanes::CutRecord& cut : state.cuts) message.cuts.push_back(MessageOf(cut));
   for (const lanes::Cursor& cursor : state.cursors) {
     message.cursors.push_back(MessageOf(cursor));
   }
   for (const lanes::CarryPiece& piece : state.carry) {
-    message.carry.push_back({.track = piece.track, .from = MessageOf(piece.from)});
+    CarryMessage& carry = message.carry.emplace_back();
+    carry = {.track = piece.track, .from = MessageOf(piece.from)};
+    if (piece.key >= 0) carry.keyed = {piece.end, piece.key, piece.batches};
   }
   for (const lanes::TakenLane& lane : state.taken) {
     message.taken.push_back({lane.lane, SpansOf(lane.rows), lane.end});
@@ -247,7 +278,13 @@ absl::StatusOr<lanes::State> StateFromJson(std::string_view text) {
     state.cursors.push_back(CursorOf(cursor));
   }
   for (const CarryMessage& piece : message.carry) {
-    state.carry.push_back({.track = piece.track, .from = CursorOf(piece.from)});
+    lanes::CarryPiece& carry = state.carry.emplace_back();
+    carry.track = piece.track;
+    carry.from = CursorOf(piece.from);
+    if (!piece.keyed) continue;
+    carry.end = piece.keyed->end;
+    carry.key = piece.keyed->key;
+    carry.batches = piece.keyed->batches;
   }
   for (const TakenMessage& lane : message.taken) {
     state.taken.push_back({lane.lane, TRY(SetOf(lane.rows)), lane.end});
@@ -260,6 +297,17 @@ absl::StatusOr<std::string> JoinStates(const std::vector<std::string>& parts) {
   states.reserve(parts.size());
   for (const std::string& part : parts) states.push_back(TRY(StateFromJson(part)));
   return StateToJson(TRY(lanes::JoinStates(states)));
+}
+
+std::string CutsToJson(const std::vector<lanes::CutRecord>& cuts) {
+  lanes::State state;
+  state.cuts = cuts;
+  return StateToJson(state);
+}
+
+absl::StatusOr<std::vector<lanes::CutRecord>> CutsFromJson(std::string_view text) {
+  if (text.empty()) return std::vector<lanes::CutRecord>();
+  return TRY(StateFromJson(text)).cuts;
 }
 
 }  // namespace millrace::api

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "millrace/lanes/cutting.h"
 #include "millrace/lanes/state.h"
 
 namespace millrace::api {
@@ -21,5 +22,9 @@ absl::StatusOr<lanes::State> StateFromJson(std::string_view text);
 // Joins the parts of all consumers, each as JSON, to one state of all:
 // lanes::JoinStates says what fits together.
 absl::StatusOr<std::string> JoinStates(const std::vector<std::string>& parts);
+
+// How sources are cut, as JSON, and back; empty: as they are cut without more.
+std::string CutsToJson(const std::vector<lanes::CutRecord>& cuts);
+absl::StatusOr<std::vector<lanes::CutRecord>> CutsFromJson(std::string_view text);
 
 }  // namespace millrace::api

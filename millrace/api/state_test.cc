@@ -69,6 +69,20 @@ TEST(StateTest, ReadsWhatItWroteInAnyOrder) {
   EXPECT_EQ(*StateFromJson(StateToJson(state)), state);
 }
 
+TEST(StateTest, ReadsWhatItWroteOfLanesThatGiveRuns) {
+  lanes::State state = Example();
+  state.order.runs = true;
+  state.run = {.left = 4, .key = 2, .carried = true};
+  state.carry = {{.track = 1,
+                  .from = {.lane = 3, .rows = 30, .digest = {}},
+                  .end = 33,
+                  .key = 2,
+                  .batches = true}};
+  EXPECT_EQ(*StateFromJson(StateToJson(state)), state);
+  EXPECT_THAT(StateToJson(state), testing::HasSubstr("\"version\":2"))
+      << "who does not know of runs would count otherwise";
+}
+
 TEST(StateTest, JoinsParts) {
   std::vector<std::string> parts;
   for (int64_t i = 0; i < 2; ++i) {
@@ -104,7 +118,7 @@ TEST(StateTest, IsSmallAtTenThousandLanes) {
 }
 
 TEST(StateTest, ANewerVersionSaysSo) {
-  EXPECT_THAT(ErrorOf(With(R"("version":1)", R"("version":2)")),
+  EXPECT_THAT(ErrorOf(With(R"("version":1)", R"("version":3)")),
               testing::HasSubstr("a newer Millrace wrote it"));
 }
 

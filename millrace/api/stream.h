@@ -68,22 +68,39 @@ struct BatchHead {
   int64_t bytes = 0;
   std::string digest_before = {};
   std::string digest = {};
-  bool last = false;  // The lane ends with them.
+  bool last = false;                // The lane ends with them.
+  int64_t key = -1;                 // The bucket of the batch, where lanes give runs.
+  std::vector<int64_t> tails = {};  // Where it is the last: see LaneEnd.
 
   bool operator==(const BatchHead&) const = default;
 };
 
 BOOST_DESCRIBE_STRUCT(BatchHead, (),
-                      (at, begin, end, tail, bytes, digest_before, digest, last))
+                      (at, begin, end, tail, bytes, digest_before, digest, last, key,
+                       tails))
 
 struct LaneEnd {
   LaneAddress at = {};
   int64_t rows = 0;
+  // Where lanes give runs of batches: how many of these, the last ones, are rows that
+  // fill no run, by bucket. Those before are batches.
+  std::vector<int64_t> tails = {};
 
   auto operator<=>(const LaneEnd&) const = default;
 };
 
-BOOST_DESCRIBE_STRUCT(LaneEnd, (), (at, rows))
+BOOST_DESCRIBE_STRUCT(LaneEnd, (), (at, rows, tails))
+
+// Rows of a lane that its readers do without: they had fallen out of a window.
+struct LaneSkip {
+  LaneAddress at = {};
+  int64_t begin = 0;
+  int64_t end = 0;
+
+  auto operator<=>(const LaneSkip&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(LaneSkip, (), (at, begin, end))
 
 // A lane that cannot be run, here or anywhere.
 struct LaneFailure {
@@ -113,10 +130,11 @@ struct WorkerMessage {
   std::optional<LaneEnd> end = {};
   std::optional<LaneFailure> failure = {};
   std::optional<std::string> refused = {};  // Why; nothing follows.
+  std::optional<LaneSkip> skip = {};
 
   bool operator==(const WorkerMessage&) const = default;
 };
 
-BOOST_DESCRIBE_STRUCT(WorkerMessage, (), (batch, end, failure, refused))
+BOOST_DESCRIBE_STRUCT(WorkerMessage, (), (batch, end, failure, refused, skip))
 
 }  // namespace millrace::api

@@ -19,7 +19,9 @@ BatchHead Head() {
           .bytes = 4,
           .digest_before = "before",
           .digest = "with",
-          .last = true};
+          .last = true,
+          .key = 5,
+          .tails = {6, 7}};
 }
 
 TEST(StreamTest, WhatReadersSayGoesOverTheWireAsItIs) {
@@ -33,13 +35,15 @@ TEST(StreamTest, WhatReadersSayGoesOverTheWireAsItIs) {
 
 TEST(StreamTest, WhatWorkersSayGoesOverTheWireAsItIs) {
   ExpectRoundTrip(Head());
-  ExpectRoundTrip(LaneEnd{{1, 2}, 3});
+  ExpectRoundTrip(LaneEnd{{1, 2}, 3, {4, 5}});
+  ExpectRoundTrip(LaneSkip{{1, 2}, 3, 4});
   ExpectRoundTrip(LaneFailure{{1, 2}, {"DATA_LOSS", "shard-2.tar is cut off"}});
   ExpectRoundTrip(WorkerMessage{
       .batch = Head(),
-      .end = LaneEnd{{1, 2}, 3},
+      .end = LaneEnd{{1, 2}, 3, {4, 5}},
       .failure = LaneFailure{{1, 2}, {"DATA_LOSS", "shard-2.tar is cut off"}},
-      .refused = "the job was started anew"});
+      .refused = "the job was started anew",
+      .skip = LaneSkip{{1, 2}, 3, 4}});
 }
 
 // Most messages say one thing.

@@ -27,6 +27,10 @@ const std::vector<Workload>& Workloads() {
       {"service", "recovery", RunServiceRecovery},
       {"service", "passes", RunServicePasses},
       {"service", "states", RunServiceStates},
+      {"sharing", "save", RunSharingSave},
+      {"sharing", "coordinated", RunSharingCoordinated},
+      {"sharing", "hand_over", RunSharingHandOver},
+      {"sharing", "jobs", RunSharingJobs},
   };
   return workloads;
 }

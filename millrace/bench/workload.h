@@ -1,7 +1,7 @@
 // The workloads that we are measured with, by suite: the engine beside loops by hand,
-// the breadth of formats and kernels beside other systems, and the service beside plain
-// connections and sleeping threads. Each makes what data it needs below a folder, once;
-// they write nothing elsewhere.
+// the breadth of formats and kernels beside other systems, the service beside plain
+// connections and sleeping threads, and what it shares beside plain memory and disks.
+// Each makes what data it needs below a folder, once; they write nothing elsewhere.
 #pragma once
 
 #include <string>
@@ -88,5 +88,17 @@ absl::StatusOr<std::vector<Line>> RunServicePasses(const BenchOptions& options);
 
 // Size and speed of states, and of going on from them.
 absl::StatusOr<std::vector<Line>> RunServiceStates(const BenchOptions& options);
+
+// Rows saved by several workers, beside plain writes.
+absl::StatusOr<std::vector<Line>> RunSharingSave(const BenchOptions& options);
+
+// Consumers that step together, with lengths that vary: in runs of one bucket, or not.
+absl::StatusOr<std::vector<Line>> RunSharingCoordinated(const BenchOptions& options);
+
+// Batches from one process to another, in memory that both have mapped.
+absl::StatusOr<std::vector<Line>> RunSharingHandOver(const BenchOptions& options);
+
+// Four jobs that share what a worker makes of images, beside one.
+absl::StatusOr<std::vector<Line>> RunSharingJobs(const BenchOptions& options);
 
 }  // namespace millrace::bench

@@ -59,7 +59,7 @@ TEST_F(WorkloadTest, EachHasANameAndASuite) {
   std::set<std::string> names;
   for (const Workload& workload : Workloads()) {
     EXPECT_TRUE(names.insert(workload.name).second) << workload.name;
-    EXPECT_THAT(workload.suite, AnyOf("engine", "breadth", "service"));
+    EXPECT_THAT(workload.suite, AnyOf("engine", "breadth", "service", "sharing"));
     EXPECT_NE(workload.run, nullptr);
   }
 }

@@ -107,9 +107,11 @@ Verb BenchVerb() {
                         "Which benchmarks: engine, breadth (formats, kernels "
                         "and operators beside other systems), service (dispatcher, "
                         "workers and consumers on this machine, beside plain TCP), "
+                        "sharing (what a service does once for many), "
                         "or python (the Python package beside torch; `bench python "
                         "--help` has its options)")
-            ->check(CLI::IsMember({"engine", "breadth", "service", "python"}));
+            ->check(
+                CLI::IsMember({"engine", "breadth", "service", "sharing", "python"}));
         command.add_option("--only", options->only,
                            "A workload to run; may be repeated");
         command

@@ -43,7 +43,9 @@ Verb JobsVerb() {
             "being "
             "run, of all that a pass has. Below the\ntable stand consumers that wait "
             "for "
-            "a batch.\n\n"
+            "a batch,\nand how jobs that read the same rows share them: rows that "
+            "were made for a job, that it had\nof others, that were made again for it "
+            "because they had fallen out of windows, and that it\ndid without.\n\n"
             "Examples:\n"
             "  millrace jobs\n"
             "  millrace jobs --dispatcher train-0:7171 --json | jq '.jobs[].state'");

@@ -63,6 +63,22 @@ std::string ShowWaiting(const api::JobSummary& job) {
   return text;
 }
 
+// How a job gets rows that others of its group read too.
+std::string ShowSharing(const api::JobSummary& job) {
+  const api::JobVisits& visits = job.visits;
+  const bool shared = visits.shared + visits.again + visits.skipped > 0;
+  if (job.sharers < 2 && !shared) return "";
+  const std::string group =
+      job.group.empty() ? job.share.substr(0, 8) : base::StrCat("\"", job.group, "\"");
+  return Harmless(base::StrCat(
+             "  ", NameOf(job), ": in group ", group, " of ", job.sharers,
+             "; rows made ", visits.made, ", shared ", visits.shared, ", made again ",
+             visits.again, ", skipped ", visits.skipped, "; ", visits.lag,
+             " rows behind; windows ",
+             profile::ShowBytes(static_cast<double>(visits.window_bytes)))) +
+         "\n";
+}
+
 std::string IndexOf(const api::WorkerFacts& facts) {
   return facts.of == 0 ? "" : Of(facts.index, facts.of);
 }
@@ -112,14 +128,16 @@ std::string ShowJobs(const api::JobList& list) {
                {"order"},
                {"seed"}});
   std::string waiting;
+  std::string sharing;
   for (const api::JobSummary& job : list.jobs) {
     table.Add({NameOf(job), Of(job.consumers_heard, job.consumers),
                base::StrCat(job.pass), base::StrCat(job.taken), RateOf(job),
                base::StrCat(job.left_out_rows), LanesOf(job), base::StrCat(job.workers),
                Ago(job.heard_ms), job.state, job.order, base::StrCat(job.seed)});
     waiting += ShowWaiting(job);
+    sharing += ShowSharing(job);
   }
-  return table.Text() + waiting;
+  return table.Text() + waiting + sharing;
 }
 
 std::string ShowWorkers(const api::WorkerList& list) {

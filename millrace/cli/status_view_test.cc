@@ -71,6 +71,21 @@ TEST(StatusViewTest, AJobWithoutAnEndOrANameIsShown) {
   EXPECT_THAT(text, HasSubstr("16 of endless"));
 }
 
+TEST(StatusViewTest, SaysHowJobsShareTheirRows) {
+  api::JobSummary job = Job();
+  job.share = "0123456789abcdef";
+  job.sharers = 2;
+  job.visits = {.made = 70, .shared = 20, .again = 8, .skipped = 2, .lag = 5};
+  job.visits.window_bytes = 3 << 20;
+  EXPECT_THAT(
+      ShowJobs({.jobs = {job}}),
+      HasSubstr("  train: in group 01234567 of 2; rows made 70, shared 20, made "
+                "again 8, skipped 2; 5 rows behind; windows 3.1 MB\n"));
+  job.group = "search";
+  EXPECT_THAT(ShowJobs({.jobs = {job}}), HasSubstr("in group \"search\" of 2;"));
+  EXPECT_THAT(ShowJobs({.jobs = {Job()}}), Not(HasSubstr("group")));
+}
+
 TEST(StatusViewTest, SaysWhoWaitsForWhat) {
   api::JobSummary job = Job();
   job.waiting = {{.consumer = 3,

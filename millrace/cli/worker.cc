@@ -38,7 +38,9 @@ struct Options {
   std::vector<std::string> tags;
   int threads = exec::AvailableThreads();
   int64_t memory_bytes = exec::DefaultMemoryBytes();
+  int64_t window_bytes = -1;  // A quarter of that.
   bool allow_python = false;
+  std::string shared_memory = "on";
   std::vector<std::string> read_roots;
   std::vector<std::string> write_roots;
   ServiceFlags service;
@@ -118,6 +120,9 @@ absl::StatusOr<worker::WorkerOptions> WorkerOptionsOf(const Options& options) {
   worker_options.host_name = options.host_name;
   worker_options.engine.threads = options.threads;
   worker_options.engine.memory_bytes = options.memory_bytes;
+  worker_options.shares_memory = options.shared_memory == "on";
+  worker_options.window_bytes =
+      options.window_bytes < 0 ? options.memory_bytes / 4 : options.window_bytes;
   worker_options.tags = options.tags;
   worker_options.index = options.index;
   worker_options.of = options.of;
@@ -176,6 +181,24 @@ void AddPlaceFlags(CLI::App& command, Options& options) {
       ->envname("MILLRACE_HOST_NAME");
 }
 
+void AddMemoryFlags(CLI::App& command, Options& options) {
+  command
+      .add_option("--memory", options.memory_bytes,
+                  "For what is in work or ready, as in 512MB or 2GB; by "
+                  "default a quarter of what there is")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::PositiveNumber)
+      ->envname("MILLRACE_MEMORY");
+  command
+      .add_option(
+          "--window-memory", options.window_bytes,
+          "Besides, for what was made and other jobs that share it have not had "
+          "yet; by default a quarter of --memory. Taken only while jobs share")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::NonNegativeNumber)
+      ->envname("MILLRACE_WINDOW_MEMORY");
+}
+
 void AddLeavingFlags(CLI::App& command, Options& options) {
   command
       .add_option("--drain-seconds", options.drain_seconds,
@@ -224,18 +247,19 @@ Verb WorkerVerb() {
                         "That compute; by default as many as this process may use")
             ->check(CLI::Range(1, 4096))
             ->envname("MILLRACE_THREADS");
-        command
-            .add_option("--memory", options->memory_bytes,
-                        "For what is in work or ready, as in 512MB or 2GB; by "
-                        "default a quarter of what there is")
-            ->transform(CLI::AsSizeValue(false))
-            ->check(CLI::PositiveNumber)
-            ->envname("MILLRACE_MEMORY");
+        AddMemoryFlags(command, *options);
         command
             .add_flag("--allow-python", options->allow_python,
                       "Run Python functions of jobs; needs a token. Whoever has it "
                       "can do here what this process can")
             ->envname("MILLRACE_ALLOW_PYTHON");
+        command
+            .add_option("--shared-memory", options->shared_memory,
+                        "Hand batches to readers of the same user on this machine "
+                        "without copying them: on or off")
+            ->check(CLI::IsMember({"on", "off"}))
+            ->envname("MILLRACE_SHARED_MEMORY")
+            ->capture_default_str();
         AddLeavingFlags(command, *options);
         AddIndexFlags(command, *options);
         AddRootFlags(command, *options);

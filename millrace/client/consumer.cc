@@ -1,13 +1,11 @@
 #include "millrace/client/consumer.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -34,7 +32,6 @@
 #include "millrace/client/opening.h"
 #include "millrace/client/worker_links.h"
 #include "millrace/core/block.h"
-#include "millrace/core/buffer.h"
 #include "millrace/delivery/job_reader.h"
 #include "millrace/delivery/lane_server.h"
 #include "millrace/delivery/pass_reader.h"
@@ -82,24 +79,36 @@ class Consumer::Process {
   lanes::State state() const;
   int64_t pass() const;
 
+  CarrierStats carriers() const {
+    const base::MutexLock lock(&mutex_);
+    return links_.carriers();
+  }
+
   const api::OpenedJob& job() const { return job_; }
 
  private:
   absl::StatusOr<std::shared_ptr<JobPass>> PlanPass(int64_t pass);
-  absl::Status BeginAhead();
+  absl::Status BeginAhead(int64_t wanted);
   absl::StatusOr<std::optional<core::Block>> EndPass();
   void WaitSettled() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<std::optional<int64_t>> TryTake(absl::Time deadline,
+                                                 std::optional<ReceivedBatch>& received,
+                                                 std::shared_ptr<JobPass>& plan)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   std::optional<ReceivedBatch> TakeReady() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   api::ReaderHello hello() const;
   api::ConsumerBeat Beat() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  lanes::State StateNow() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  lanes::State StateNow() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return plans_.at(reader_->pass())->StateOf(reader_->current());
+  }
+
   void TellState(api::ConsumerBeat& beat) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Poll(int64_t wait_ms) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnNews(const absl::StatusOr<http::Response>& response, bool again);
   absl::Status Take(const api::ConsumerNews& news)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Urge() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   absl::Status Act() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -127,14 +136,14 @@ class Consumer::Process {
   base::CondVar changed_;
   std::unique_ptr<delivery::JobReader> reader_ ABSL_GUARDED_BY(mutex_);
   std::map<int64_t, std::shared_ptr<JobPass>> plans_ ABSL_GUARDED_BY(mutex_);
-  std::map<delivery::Token, core::Buffer> held_ ABSL_GUARDED_BY(mutex_);
+  std::map<delivery::Token, ReceivedFrame> held_ ABSL_GUARDED_BY(mutex_);
   WorkerLinks links_ ABSL_GUARDED_BY(mutex_);
-  std::set<api::LaneAddress> urged_ ABSL_GUARDED_BY(mutex_);
   std::optional<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
   int64_t next_token_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Time tell_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   int64_t told_taken_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status failed_ ABSL_GUARDED_BY(mutex_);
+  bool settling_ ABSL_GUARDED_BY(mutex_) = false;  // Somebody waits to leave.
   std::atomic<bool> left_ = false;
   std::unique_ptr<http::Client> client_;
 };
@@ -153,10 +162,10 @@ absl::Status Consumer::Process::Open() {
   }
   std::optional<lanes::State> state;
   if (!job_.state.empty()) state = TRY(api::StateFromJson(job_.state));
-  const int64_t pass = state ? state->pass : 0;
+  const int64_t pass = state ? state->pass : job_.first_pass;
   const std::shared_ptr<JobPass> plan = TRY(PlanPass(pass));
   const base::MutexLock lock(&mutex_);
-  links_.Begin(*client_, hello());
+  links_.Begin(*client_, hello(), options_.shares_memory);
   reader_ = std::make_unique<delivery::JobReader>(delivery::JobReaderOptions{
       .counted = job_.facts.counted, .credit_bytes = options_.credit_bytes});
   reader_->Begin(TRY(plan->Begin(state)));
@@ -175,18 +184,12 @@ absl::StatusOr<std::shared_ptr<JobPass>> Consumer::Process::PlanPass(int64_t pas
 }
 
 // Planning takes a while, and others need the lock meanwhile.
-absl::Status Consumer::Process::BeginAhead() {
-  std::optional<int64_t> wanted;
-  {
-    const base::MutexLock lock(&mutex_);
-    wanted = reader_->wants_pass();
-  }
-  if (!wanted) return absl::OkStatus();
-  const std::shared_ptr<JobPass> plan = TRY(PlanPass(*wanted));
+absl::Status Consumer::Process::BeginAhead(int64_t wanted) {
+  const std::shared_ptr<JobPass> plan = TRY(PlanPass(wanted));
   const base::MutexLock lock(&mutex_);
   if (reader_->wants_pass() != wanted) return absl::OkStatus();
   reader_->Begin(TRY(plan->Begin(std::nullopt)));
-  plans_[*wanted] = plan;
+  plans_[wanted] = plan;
   return Act();
 }
 
@@ -208,24 +211,36 @@ absl::StatusOr<std::optional<core::Block>> Consumer::Process::Next(
     absl::Time deadline) {
   std::optional<ReceivedBatch> received;
   std::shared_ptr<JobPass> plan;
-  while (true) {
-    TRY(BeginAhead());
-    const base::MutexLock lock(&mutex_);
-    TRY(absl::Status(failed_));
-    if (reader_->current().ready() == Ready::kWait) {
-      NoteWaiting();
-      if (changed_.WaitUntil(&mutex_, deadline)) continue;
-      return absl::DeadlineExceededError("no batch is ready yet");
-    }
-    waiting_.reset();
-    plan = plans_.at(reader_->pass());
-    received = TakeReady();
-    TRY(Act());
-    break;
+  while (plan == nullptr) {
+    const std::optional<int64_t> ahead = TRY(TryTake(deadline, received, plan));
+    if (ahead) TRY(BeginAhead(*ahead));
   }
   // Of a last batch of few rows there may be none for this consumer.
-  if (!received || received->slice_begin == received->slice_end) return EndPass();
+  if (!received || received->slice_begin == received->slice_end) {
+    return options_.one_pass ? std::nullopt : TRY(EndPass());
+  }
   return TRY(plan->BatchOf(*received));
+}
+
+// Takes what is ready, nothing at the pass's end, and gives the plan of the pass; waits
+// where nothing is. Or tells which pass is to be begun ahead first.
+absl::StatusOr<std::optional<int64_t>> Consumer::Process::TryTake(
+    absl::Time deadline, std::optional<ReceivedBatch>& received,
+    std::shared_ptr<JobPass>& plan) {
+  const base::MutexLock lock(&mutex_);
+  TRY(absl::Status(failed_));
+  const std::optional<int64_t> wanted = reader_->wants_pass();
+  if (wanted && !options_.one_pass) return wanted;
+  if (reader_->current().ready() == Ready::kWait) {
+    NoteWaiting();
+    if (changed_.WaitUntil(&mutex_, deadline)) return std::nullopt;
+    return absl::DeadlineExceededError("no batch is ready yet");
+  }
+  waiting_.reset();
+  plan = plans_.at(reader_->pass());
+  received = TakeReady();
+  TRY(Act());
+  return std::nullopt;
 }
 
 absl::StatusOr<std::optional<core::Block>> Consumer::Process::EndPass() {
@@ -270,6 +285,7 @@ void Consumer::Process::Cancel() {
 void Consumer::Process::WaitSettled() {
   const absl::Time deadline = base::RealClock().Now() + kSettleWithin;
   const base::MutexLock lock(&mutex_);
+  settling_ = true;
   while (failed_.ok() && reader_ != nullptr && !reader_->settled()) {
     if (!changed_.WaitUntil(&mutex_, deadline)) return;
   }
@@ -308,10 +324,6 @@ int64_t Consumer::Process::pass() const {
 lanes::State Consumer::Process::state() const {
   const base::MutexLock lock(&mutex_);
   return StateNow();
-}
-
-lanes::State Consumer::Process::StateNow() const {
-  return plans_.at(reader_->pass())->StateOf(reader_->current());
 }
 
 void Consumer::Process::Fail(const absl::Status& status) {
@@ -391,17 +403,6 @@ absl::Status Consumer::Process::Take(const api::ConsumerNews& news) {
   return Act();
 }
 
-// Lanes that are needed now and that nobody runs are told at once, but once each.
-void Consumer::Process::Urge() {
-  std::set<api::LaneAddress> unplaced;
-  for (const delivery::LaneNeed& need : reader_->Needs()) {
-    if (!need.placed) unplaced.insert(need.at);
-  }
-  const bool more = !std::ranges::includes(urged_, unplaced);
-  urged_ = std::move(unplaced);
-  if (more) Poll(0);
-}
-
 // --- Workers ---
 
 absl::Status Consumer::Process::Act() {
@@ -413,8 +414,10 @@ absl::Status Consumer::Process::Act() {
       held_.erase(std::get<delivery::Drop>(action).token);
     }
   }
-  Urge();
-  changed_.NotifyAll();
+  if (reader_->MustTell()) Poll(0);
+  // Who is woken for nothing has to wait for the lock, and sleeps again.
+  const bool waits_on = reader_->current().ready() == Ready::kWait && !settling_;
+  if (!waits_on || reader_->wants_pass()) changed_.NotifyAll();
   return absl::OkStatus();
 }
 
@@ -427,12 +430,8 @@ void Consumer::Process::NoteWaiting() {
 }
 
 LinkEvents Consumer::Process::Events() {
-  return {.on_message =
-              [this](delivery::WorkerId worker, transport::Received received) {
-                OnWorker(worker, std::move(received));
-              },
-          .on_closed = [this](delivery::WorkerId worker,
-                              int64_t link) { OnWorkerGone(worker, link); }};
+  return {.on_message = std::bind_front(&Process::OnWorker, this),
+          .on_closed = std::bind_front(&Process::OnWorkerGone, this)};
 }
 
 void Consumer::Process::OnWorker(delivery::WorkerId worker,
@@ -449,7 +448,7 @@ absl::Status Consumer::Process::Take(delivery::WorkerId worker,
       TRY(api::FromJson<api::WorkerMessage>(received.head));
   links_.OnMessage(worker);
   const auto token = base::MakeId<delivery::Token>(next_token_++);
-  if (message.batch) held_[token] = std::move(received.payload);
+  if (message.batch) held_[token] = FrameOf(std::move(received));
   TRY(reader_->OnWorker(worker, message, token));
   return Act();
 }
@@ -490,6 +489,8 @@ void Consumer::Cancel() { process_->Cancel(); }
 void Consumer::Leave() { process_->Leave(); }
 
 int64_t Consumer::pass() const { return process_->pass(); }
+
+CarrierStats Consumer::carriers() const { return process_->carriers(); }
 
 const api::OpenedJob& Consumer::job() const { return process_->job(); }
 

@@ -20,6 +20,7 @@
 #include "millrace/adapters/http/client.h"
 #include "millrace/adapters/http/exchange.h"
 #include "millrace/api/service.h"
+#include "millrace/client/worker_links.h"
 #include "millrace/core/block.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/lanes/state.h"
@@ -37,10 +38,12 @@ struct ConsumerOptions {
   std::optional<lanes::State> state = {};  // To go on from.
   bool resume = false;  // Without a state: from what the dispatcher heard last.
   bool takeover = false;
+  bool one_pass = false;  // Nothing is made ahead for another.
   absl::Duration open_within = absl::Minutes(10);
   absl::Duration reach_within = absl::Seconds(5);  // The dispatcher, the first time.
   std::stop_token stop = {};                       // Ends opening early.
   int64_t credit_bytes = 64LL << 20;               // That may wait here.
+  bool shares_memory = true;                       // With workers on this machine.
   const ops::Library* library = nullptr;           // Null: the default one.
 };
 
@@ -55,8 +58,8 @@ class Consumer {
   Consumer& operator=(const Consumer&) = delete;
 
   // Gives the next batch, waiting for it; nothing at the end of the pass, after which
-  // the next pass begins. DeadlineExceeded at the deadline: ask again. Any other error
-  // is given again by every later call.
+  // the next pass begins, unless one was all. DeadlineExceeded at the deadline: ask
+  // again. Any other error is given again by every later call.
   absl::StatusOr<std::optional<core::Block>> Next(
       absl::Time deadline = absl::InfiniteFuture());
 
@@ -75,6 +78,9 @@ class Consumer {
 
   // The pass that Next takes from.
   int64_t pass() const;
+
+  // How batches came so far.
+  CarrierStats carriers() const;
 
   // What the dispatcher said when the job was opened.
   const api::OpenedJob& job() const;

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "millrace/api/rights.h"
 #include "millrace/api/state.h"
 #include "millrace/base/status.h"
+#include "millrace/base/text.h"
 #include "millrace/core/block.h"
 #include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
@@ -32,10 +34,13 @@
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/tails.h"
 #include "millrace/frames/frame.h"
+#include "millrace/ir/operator.h"
+#include "millrace/ir/pipeline.h"
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/lanes/order.h"
 #include "millrace/lanes/rest.h"
+#include "millrace/lanes/run_turns.h"
 #include "millrace/lanes/state.h"
 #include "millrace/lanes/taken.h"
 
@@ -56,7 +61,8 @@ absl::StatusOr<core::Block> SliceOf(const std::vector<core::Block>& batches,
   }
   if (rows == 0) return absl::DataLossError("a batch without rows was received");
   for (size_t i = 0; rows < received.rows; ++i) {
-    pieces.push_back(core::Block(pieces[i]));
+    const core::Block again = pieces[i];  // The vector may move.
+    pieces.push_back(again);
     rows += pieces.back().rows();
   }
   const int64_t size = received.slice_end - received.slice_begin;
@@ -80,10 +86,9 @@ absl::StatusOr<std::unique_ptr<JobPass>> JobPass::Plan(exec::Engine& engine,
                                                        const Source& source,
                                                        int64_t pass) {
   std::unique_ptr<JobPass> planned(new JobPass(source));
-  std::vector<lanes::CutRecord> cuts;
-  if (!source.job->state.empty()) {
-    cuts = TRY(api::StateFromJson(source.job->state)).cuts;
-  }
+  const std::string& state = source.job->state;
+  std::vector<lanes::CutRecord> cuts =
+      TRY(api::CutsFromJson(state.empty() ? source.job->facts.cuts : state));
   const exec::PassOptions options =
       exec::PassOfJob(static_cast<uint64_t>(source.job->seed), pass,
                       TRY(api::ListingFromJson(source.listing)), std::move(cuts));
@@ -91,12 +96,32 @@ absl::StatusOr<std::unique_ptr<JobPass>> JobPass::Plan(exec::Engine& engine,
   planned->pass_ = pass;
   planned->seed_ = options.seed;
   TRY(planned->CutTo(1));
+  TRY(planned->CheckGroups());
   if (planned->pads()) TRY(CheckFields(source.pipeline->before.spec()));
   if (planned->facts_.join) {
     planned->joiner_ =
         TRY(exec::TailJoiner::Make(*source.pipeline, *source.library, options));
   }
   return planned;
+}
+
+// Batches of a group are shared only where lanes give them in runs.
+absl::Status JobPass::CheckGroups() const {
+  const int64_t consumers = source_.settings.consumers;
+  if (facts_.join && facts_.join->runs) {
+    if (facts_.join->runs->group % consumers == 0) return absl::OkStatus();
+    return absl::InternalError("a job whose consumers do not divide its groups");
+  }
+  if (consumers == 1) return absl::OkStatus();
+  for (const ir::Pipeline& node : source_.pipeline->before.Nodes()) {
+    if (!node.schema().keyed_runs(node.arguments())) continue;
+    return absl::InvalidArgumentError(base::StrCat(
+        node.name(),
+        " has a group for consumers to share, and something behind it that its groups "
+        "do not come through: put repeat, concat and what else looks at more than one "
+        "batch in front of it, or leave the group out"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status JobPass::CutTo(int64_t lanes) {
@@ -118,7 +143,14 @@ absl::StatusOr<lanes::Rest> JobPass::Left(const lanes::State& state) const {
   TRY(lanes::Fits(state, {facts_.row_fingerprint, facts_.manifest_hash, {}, {}}));
   std::vector<int64_t> rows = LaneRows();
   if (endless() && state.lanes < std::ssize(rows)) rows.resize(state.lanes);
-  return lanes::Resume(state, rows, {lanes::OrderKind::kFixed, source_.job->tracks});
+  lanes::Rest rest = TRY(lanes::Resume(state, rows, order()));
+  if (batching().runs) TRY(lanes::CheckRuns(rest, *batching().runs));
+  return rest;
+}
+
+lanes::OrderRecord JobPass::order() const {
+  const bool runs = facts_.join && facts_.join->runs;
+  return {lanes::OrderKind::kFixed, source_.job->tracks, runs};
 }
 
 // --- Reading ---
@@ -214,7 +246,7 @@ lanes::State JobPass::StateOf(const delivery::PassReader& reader) const {
     state.part = source_.consumer;
     state.parts = source_.settings.consumers;
   } else {
-    state.order = {lanes::OrderKind::kFixed, source_.job->tracks};
+    state.order = order();
   }
   reader.WriteState(state);
   return state;
@@ -222,7 +254,12 @@ lanes::State JobPass::StateOf(const delivery::PassReader& reader) const {
 
 lanes::Batching JobPass::batching() const {
   if (!facts_.join) return {};
-  return {facts_.join->batch_rows, facts_.join->drop_remainder};
+  lanes::Batching batching{facts_.join->batch_rows, facts_.join->drop_remainder};
+  if (const std::optional<ir::KeyedRuns>& runs = facts_.join->runs) {
+    batching.runs = {runs->group, runs->sizes, source_.settings.consumers,
+                     source_.settings.remainder == "drop"};
+  }
+  return batching;
 }
 
 absl::StatusOr<core::Block> JobPass::Joined(
@@ -239,7 +276,9 @@ absl::StatusOr<core::Block> JobPass::RowsOf(const ReceivedBatch& received) const
   std::vector<core::Block> tails;
   int64_t rows = 0;
   for (const auto& [frame, part] : received.parts) {
-    const core::Block block = TRY(frames::Decode(frame, frames::Summed::kHead));
+    const core::Block block =
+        TRY(frame.parts.empty() ? frames::Decode(frame.frame, frames::Summed::kHead)
+                                : frames::DecodeParts(frame.frame, frame.parts));
     if (part.tail) {
       tails.push_back(block.Slice(part.skip, part.rows));
     } else {
@@ -275,7 +314,9 @@ absl::StatusOr<core::Block> JobPass::WithValid(const core::Block& batch,
 absl::StatusOr<core::Block> JobPass::BatchOf(const ReceivedBatch& received) const {
   core::Block batch = TRY(RowsOf(received));
   if (!pads()) return batch;
-  return WithValid(batch, received.valid);
+  // Where lanes give runs batches are counted, and valid as a whole.
+  const bool whole = facts_.join && facts_.join->runs && received.valid > 0;
+  return WithValid(batch, whole ? lanes::kRowsMax : received.valid);
 }
 
 }  // namespace millrace::client

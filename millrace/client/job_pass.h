@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,12 +28,23 @@
 #include "millrace/lanes/state.h"
 #include "millrace/ops/library.h"
 #include "millrace/rewrite/rewrite.h"
+#include "millrace/transport/channel.h"
 
 namespace millrace::client {
 
+// A frame as it was received: all of it, or its head and its body in parts.
+struct ReceivedFrame {
+  core::Buffer frame;
+  std::vector<core::Buffer> parts = {};
+};
+
+inline ReceivedFrame FrameOf(transport::Received received) {
+  return {std::move(received.payload), std::move(received.parts)};
+}
+
 // A part of a batch: rows of a frame that was received.
 struct ReceivedPart {
-  core::Buffer frame;
+  ReceivedFrame frame;
   delivery::BatchPart part;
 };
 
@@ -84,7 +96,7 @@ class JobPass {
   absl::StatusOr<core::Block> BatchOf(const ReceivedBatch& received) const;
 
  private:
-  explicit JobPass(const Source& source) : source_(source) {}
+  explicit JobPass(Source source) : source_(std::move(source)) {}
 
   bool endless() const { return !facts_.lanes; }
 
@@ -92,6 +104,8 @@ class JobPass {
 
   bool pads() const { return source_.settings.remainder == "pad"; }
 
+  lanes::OrderRecord order() const;
+  absl::Status CheckGroups() const;
   absl::Status CutTo(int64_t lanes);
   std::vector<int64_t> LaneRows() const;
   absl::StatusOr<delivery::BegunPass> BeginFixed(

@@ -111,7 +111,7 @@ ReceivedPart Received(const exec::LaneBatch& batch, int64_t skip, int64_t rows) 
   core::Buffer bytes = core::HeapPool().Allocate(frame.bytes()).value();
   frame.CopyTo(bytes.mutable_data());
   delivery::BatchPart part{.skip = skip, .rows = rows, .tail = batch.tail};
-  return {std::move(bytes), part};
+  return {{std::move(bytes)}, part};
 }
 
 // What a state says that leaves this of a pass.
@@ -257,7 +257,8 @@ TEST(JobPassTest, AShortBatchIsFilledUpByABatchOrRepeated) {
 TEST(JobPassTest, AFrameThatIsDamagedIsAnError) {
   Job job(Noisy(30, 4));
   ReceivedPart part = Received(job.Lane(0, 0).front(), 0, 4);
-  part.frame = part.frame.Slice(0, part.frame.size() / 2);
+  core::Buffer& frame = part.frame.frame;
+  frame = frame.Slice(0, frame.size() / 2);
   EXPECT_THAT((*job.Pass(0))->BatchOf(Whole({part})), StatusIs(StatusCode::kDataLoss));
 }
 

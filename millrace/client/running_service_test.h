@@ -56,8 +56,8 @@ class Service {
     StartDispatcher(port);
   }
 
-  void AddWorker() {
-    worker::WorkerOptions options{.dispatcher = address()};
+  void AddWorker(worker::WorkerOptions options = {}) {
+    options.dispatcher = address();
     options.engine.threads = 1;
     workers_.push_back(worker::Worker::Start(options).value());
   }
@@ -74,6 +74,19 @@ class Service {
   }
 
   void LoseWorker() { workers_.erase(workers_.begin()); }
+
+  // How a job was given its rows, as far as workers have told.
+  api::JobSummary JobNamed(const std::string& name) {
+    std::promise<api::JobSummary> told;
+    loop_->Ask(api::ListJobs{}, [&](const absl::StatusOr<api::JobList>& list) {
+      api::JobSummary found;
+      for (const api::JobSummary& job : list.value().jobs) {
+        if (job.name == name) found = job;
+      }
+      told.set_value(found);
+    });
+    return told.get_future().get();
+  }
 
   http::Address address() const { return {"127.0.0.1", server_->port()}; }
 

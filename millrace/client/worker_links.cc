@@ -16,6 +16,7 @@
 #include "millrace/base/ids.h"
 #include "millrace/delivery/pass_reader.h"
 #include "millrace/transport/channel.h"
+#include "millrace/transport/shared_reader.h"
 
 namespace millrace::client {
 namespace {
@@ -23,11 +24,20 @@ namespace {
 // So long a worker that could not be reached is to have no lanes of ours.
 constexpr absl::Duration kAvoided = absl::Seconds(10);
 
+void Add(const transport::SharedReaderStats& stats, CarrierStats& to) {
+  to.sharing += stats.sharing ? 1 : 0;
+  to.shared_bytes += stats.shared_bytes;
+  to.copied_bytes += stats.copied_bytes;
+  if (!stats.note.empty()) to.note = stats.note;
+}
+
 }  // namespace
 
-void WorkerLinks::Begin(http::Client& client, const api::ReaderHello& hello) {
+void WorkerLinks::Begin(http::Client& client, const api::ReaderHello& hello,
+                        bool shares) {
   client_ = &client;
   hello_ = hello;
+  shares_ = shares;
 }
 
 void WorkerLinks::SetAddress(delivery::WorkerId worker, http::Address address) {
@@ -51,9 +61,14 @@ transport::Channel& WorkerLinks::Connect(delivery::WorkerId worker) {
   events.on_closed = [this, worker, number](const absl::Status&) {
     events_.on_closed(worker, number);
   };
-  std::shared_ptr<transport::Channel> channel = client_->OpenChannel(
-      {.address = addresses_[worker], .path = "/v1/stream"}, std::move(events));
+  // What several members read none of them may write to.
+  auto channel = std::make_shared<transport::SharedReader>(
+      transport::SharedReaderOptions{.writes = hello_.members == 1});
+  channel->Begin(
+      client_->OpenChannel({.address = addresses_[worker], .path = "/v1/stream"},
+                           channel->Wrap(std::move(events))));
   channel->Send({.head = api::ToJson(api::ReaderMessage{.hello = hello_})});
+  if (shares_ && !liars_.contains(worker)) channel->Offer();
   Link& link = links_[worker] = {std::move(channel), number};
   return *link.channel;
 }
@@ -68,6 +83,8 @@ bool WorkerLinks::OnClosed(delivery::WorkerId worker, int64_t link, absl::Time n
   const auto found = links_.find(worker);
   if (found == links_.end() || found->second.number != link) return false;
   if (!found->second.heard) unreachable_[worker] = now + kAvoided;
+  if (found->second.channel->betrayed()) liars_.insert(worker);
+  Add(found->second.channel->shared_stats(), ended_);
   links_.erase(found);
   return true;
 }
@@ -78,6 +95,13 @@ std::vector<int64_t> WorkerLinks::Unreachable(absl::Time now) const {
     if (now < until) workers.push_back(base::ToNumber(worker));
   }
   return workers;
+}
+
+CarrierStats WorkerLinks::carriers() const {
+  CarrierStats all = ended_;
+  all.sharing = 0;
+  for (const auto& [worker, link] : links_) Add(link.channel->shared_stats(), all);
+  return all;
 }
 
 }  // namespace millrace::client

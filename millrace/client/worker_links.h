@@ -7,6 +7,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -16,6 +18,7 @@
 #include "millrace/api/stream.h"
 #include "millrace/delivery/pass_reader.h"
 #include "millrace/transport/channel.h"
+#include "millrace/transport/shared_reader.h"
 
 namespace millrace::client {
 
@@ -24,12 +27,21 @@ struct LinkEvents {
   std::function<void(delivery::WorkerId, int64_t link)> on_closed;
 };
 
+// How what workers sent came here, on all streams so far.
+struct CarrierStats {
+  int64_t sharing = 0;       // Workers, now.
+  int64_t shared_bytes = 0;  // Of payloads, in memory that was lent.
+  int64_t copied_bytes = 0;  // The others: they came through streams.
+  std::string note = {};     // Why something came by copying; of one of them.
+};
+
 class WorkerLinks {
  public:
   explicit WorkerLinks(LinkEvents events) : events_(std::move(events)) {}
 
   // Who speaks, and through what. Requires: the client outlives all calls of Send.
-  void Begin(http::Client& client, const api::ReaderHello& hello);
+  // `shares`: whether workers are asked for shared memory.
+  void Begin(http::Client& client, const api::ReaderHello& hello, bool shares);
 
   // Where a worker is.
   void SetAddress(delivery::WorkerId worker, http::Address address);
@@ -45,9 +57,11 @@ class WorkerLinks {
   // Workers that were not to be reached lately.
   std::vector<int64_t> Unreachable(absl::Time now) const;
 
+  CarrierStats carriers() const;
+
  private:
   struct Link {
-    std::shared_ptr<transport::Channel> channel;
+    std::shared_ptr<transport::SharedReader> channel;
     int64_t number = 0;
     bool heard = false;
   };
@@ -60,6 +74,9 @@ class WorkerLinks {
   std::map<delivery::WorkerId, http::Address> addresses_;
   std::map<delivery::WorkerId, Link> links_;
   std::map<delivery::WorkerId, absl::Time> unreachable_;  // Up to then.
+  bool shares_ = false;
+  std::set<delivery::WorkerId> liars_;  // Are not asked for shared memory again.
+  CarrierStats ended_;                  // Of streams that were.
   int64_t next_ = 0;
 };
 

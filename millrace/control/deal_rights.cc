@@ -134,7 +134,7 @@ absl::Status Dispatcher::BeginPass(int64_t number, const api::PassFacts& facts) 
   const auto found = passes.find(facts.pass);
   if (found == passes.end()) {
     SoftOf(number).passes[facts.pass] = TRY(ReadPass(number, facts));
-    Change(number, facts.pass, {.begun = facts});
+    Change(number, facts.pass, {.begun = facts, .late = LateFor(number, facts)});
     return absl::OkStatus();
   }
   if (found->second.facts == facts) return absl::OkStatus();
@@ -216,7 +216,7 @@ bool Dispatcher::IsLeft(int64_t number, const api::LaneAddress& at) const {
   if (state.settings.order != "any") return true;
   const auto pass = state.passes.find(at.pass);
   if (pass == state.passes.end()) return at.pass >= state.passes_over;
-  if (at.lane >= pass->second.next_lane) return true;
+  if (IsToBeLeased(pass->second, at.lane)) return true;
   return std::ranges::any_of(pass->second.rights, [&](const OwnedRight& owned) {
     return owned.right.lane == at.lane;
   });
@@ -265,11 +265,12 @@ int64_t Dispatcher::LanesEach(int64_t consumers) const {
 }
 
 // What is left of the next lane to be leased.
-Lease Dispatcher::NextLease(const Pass& pass, int64_t lane) {
+Lease Dispatcher::NextLease(const Pass& pass, const LeasedLane& next) {
   Lease lease;
-  for (const lanes::LaneRange& range : pass.taken.Open(lane)) {
-    const int64_t end = std::min(range.end, pass.RowsOf(lane));
-    if (range.begin < end) lease.ranges.push_back({range.begin, end});
+  for (const lanes::LaneRange& range : pass.taken.Open(next.lane)) {
+    const int64_t begin = std::max(range.begin, next.rows.begin);
+    const int64_t end = std::min({range.end, next.rows.end, pass.RowsOf(next.lane)});
+    if (begin < end) lease.ranges.push_back({begin, end});
   }
   return lease;
 }
@@ -301,7 +302,7 @@ void Dispatcher::LeaseLanes(int64_t number, int64_t pass) {
       return std::pair(one.room <= 0, one.dealt);
     });
     if (least->room <= 0) return;
-    Lease lease = NextLease(soft, rights.next_lane);
+    Lease lease = NextLease(soft, LaneOfLease(rights, rights.next_lane));
     lease.consumer = least - feeding.begin();
     for (const RowRange& range : lease.ranges) {
       const bool known = range.end < lanes::kRowsMax;

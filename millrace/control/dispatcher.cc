@@ -90,10 +90,11 @@ absl::Status Dispatcher::Restore(std::string_view snapshot,
   for (const auto& [number, job] : state_.jobs()) {
     Job& soft = SoftOf(number);
     soft.heard = now;
-    for (const auto& [at, rows] : job.ends)
-      soft.known[at] = {{rows, true}, NewVersion()};
+    for (const auto& [at, end] : job.ends)
+      soft.known[at] = {{end.rows, true, end.tails}, NewVersion()};
   }
   if (!state_.jobs().empty()) quiet_until_ = now + 2 * options_.heartbeat;
+  Regroup(now);
   restored_version_ = version_;
   return absl::OkStatus();
 }
@@ -145,7 +146,7 @@ absl::StatusOr<api::OpenedJob> Dispatcher::Open(const api::OpenJob& open,
     if (off && CountWorkersFor(open.settings) == 0) {
       return api::OpenedJob{.waits_for = Unlisted(open.settings)};
     }
-    TRY(Begin(number, open));
+    TRY(Begin(number, open, now));
   }
   Consumer& consumer = job.consumers[{open.consumer, open.member}];
   consumer.heard = now;
@@ -205,15 +206,22 @@ absl::Status Dispatcher::CheckSameRun(int64_t number, const api::OpenJob& open,
 }
 
 // All consumers of a run have come: the job begins anew, for them.
-absl::Status Dispatcher::Begin(int64_t number, const api::OpenJob& open) {
+absl::Status Dispatcher::Begin(int64_t number, const api::OpenJob& open,
+                               absl::Time now) {
   Job& job = SoftOf(number);
   const Openings::Complete run = TRY(job.openings.Take(open));
   const JobState before = *state_.Find(number);
   const std::string state = run.resume ? TRY(LastTold(before)) : run.state;
   Event begun;
-  begun.run_begun = {number, before.incarnation + 1, open.run, open.settings, state, 1};
+  begun.run_begun = {
+      number, before.incarnation + 1, open.run, open.settings, state, 1, {}, 0};
   begun.run_begun->copies =
       TRY(CopiesOf(open.settings, state, CountWorkersFor(open.settings)));
+  if (state.empty()) {
+    const Example example = ExampleOf(number, open.settings, now);
+    begun.run_begun->seed = example.seed;
+    begun.run_begun->first_pass = example.pass;
+  }
   Commit(begun);
   Note("job begun", open.settings.name, Describe(open.run));
   for (const auto& [key, member] : run.members) {
@@ -250,6 +258,7 @@ absl::StatusOr<api::OpenedJob> Dispatcher::Opened(int64_t number,
       TRY(lanes::TrackCount({job.settings.consumers, job.settings.open_lanes,
                              base::Bytes(job.facts->lane_bytes)}));
   opened.copies = job.copies;
+  opened.first_pass = job.first_pass;
   opened.state = job.state;
   opened.facts = *job.facts;
   opened.facts.counted = IsCounted(job);
@@ -342,13 +351,15 @@ absl::Status Dispatcher::Learn(int64_t number, const api::KnownRows& known) {
         "lane ", known.at.lane, " came out with ", before.rows, " rows and then with ",
         known.rows, ": a function is not deterministic, or a file has changed"));
   }
-  kept.lane = {std::max(before.rows, known.rows), before.ended || known.ended};
+  kept.lane = {std::max(before.rows, known.rows), before.ended || known.ended,
+               before.ended ? before.tails : known.tails};
   if (kept.lane != before || kept.version == 0) kept.version = NewVersion();
   if (!kept.lane.ended || before.ended || state.ends.contains(known.at)) {
     return absl::OkStatus();
   }
   Event ended;
-  ended.lane_ended = {number, state.incarnation, known.at, kept.lane.rows};
+  ended.lane_ended = {number, state.incarnation, known.at, kept.lane.rows,
+                      kept.lane.tails};
   Commit(ended);
   return absl::OkStatus();
 }
@@ -384,7 +395,7 @@ absl::StatusOr<api::ConsumerNews> Dispatcher::NewsFor(
   // What it needs is told again: it may not have had a use for it the last time.
   for (const auto& [at, known] : job.known) {
     if (known.version <= seen && !known_lanes.contains(at)) continue;
-    news.known.push_back({at, known.lane.rows, known.lane.ended});
+    news.known.push_back({at, known.lane.rows, known.lane.ended, known.lane.tails});
   }
   TellPasses(beat, news);
   if (!job.failed.ok()) news.failed = api::ToError(job.failed);

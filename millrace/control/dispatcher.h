@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -117,7 +118,9 @@ class Dispatcher {
     bool now = false;
     int64_t version = 0;
     absl::Time since;
-    int slow = 0;  // Workers before that were slow: each has twice as long.
+    int slow = 0;       // Workers before that were slow: each has twice as long.
+    int64_t order = 0;  // Of a job's lanes: the lower, the sooner it is needed.
+    int64_t made = 0;   // Rows that it is known to have come to.
   };
 
   struct Known {
@@ -180,13 +183,32 @@ class Dispatcher {
     absl::Time heard;
     absl::Duration lane_time;   // That lanes took lately; 0: not known yet.
     int64_t left_out_rows = 0;  // In this start, as far as they are known.
+    std::string share;          // With jobs that have the same; empty: with none.
+    int64_t share_of = 0;       // In this start.
+    std::map<int64_t, api::JobVisits> visits;  // By worker, as far as they were told.
+    api::JobVisits visits_gone;                // Of workers that are gone.
+  };
+
+  // Jobs that read the same rows, and read now.
+  struct Group {
+    std::set<int64_t> jobs;
+    std::set<int64_t> workers;  // That have run lanes of it, and may keep some rows.
+    std::map<std::pair<int64_t, int64_t>, int64_t> ran;  // Pass and lane, on a worker.
+    std::deque<std::pair<int64_t, int64_t>> order;       // The same, oldest first.
+  };
+
+  // What a job takes from the others of a group that it names.
+  struct Example {
+    std::optional<int64_t> seed = {};
+    int64_t pass = 0;
   };
 
   struct Wish {
     api::NeededLane need;
-    std::set<std::string> hosts;  // Of those that need it.
-    std::string host;             // Of the one that waits for it.
-    std::set<int64_t> avoid;
+    std::set<std::string> hosts = {};  // Of those that need it.
+    std::string host = {};             // Of the one that waits for it.
+    std::set<int64_t> avoid = {};
+    int64_t order = 0;    // Among those of who needs it soonest.
     bool waited = false;  // Somebody waits for it.
     bool waited_too_long = false;
   };
@@ -203,7 +225,7 @@ class Dispatcher {
                              absl::Time now) const;
   absl::Status CheckSameRun(int64_t number, const api::OpenJob& open,
                             absl::Time now) const;
-  absl::Status Begin(int64_t number, const api::OpenJob& open);
+  absl::Status Begin(int64_t number, const api::OpenJob& open, absl::Time now);
   absl::StatusOr<api::OpenedJob> Opened(int64_t number, const api::OpenJob& open,
                                         absl::Time now) const;
 
@@ -219,7 +241,7 @@ class Dispatcher {
   void HearPromises(const api::ReaderHello& reader, const api::PassBeat& beat);
   void TellPasses(const api::ConsumerBeat& beat, api::ConsumerNews& news) const;
   void Change(int64_t number, int64_t pass, const PassChange& change);
-  static Lease NextLease(const Pass& pass, int64_t lane);
+  static Lease NextLease(const Pass& pass, const LeasedLane& next);
   void LeaseLanes(int64_t number, int64_t pass);
   void CountPass(int64_t number, int64_t pass);
   void ForgetPasses(int64_t number);
@@ -228,6 +250,23 @@ class Dispatcher {
   int64_t LanesEach(int64_t consumers) const;
   bool IsLeft(int64_t number, const api::LaneAddress& at) const;
   api::PassNews NewsOfPass(int64_t number, int64_t pass, int64_t consumer) const;
+
+  // Jobs that share their rows (share_groups.cc).
+  bool Reads(const Job& job, const JobState& state, absl::Time now) const;
+  void Regroup(absl::Time now);
+  void TellShare(const Job& job, const JobState& state, api::WorkerJob& told) const;
+  std::optional<int64_t> WhereShared(const Job& job, const api::LaneAddress& at) const;
+  void RememberWhere(const Job& job, const api::LaneAddress& at, int64_t worker);
+  std::map<int64_t, int64_t> LanesOfWorkers() const;
+  std::set<int64_t> JobsSharedBy(int64_t worker) const;
+  Example ExampleOf(int64_t number, const api::JobSettings& settings,
+                    absl::Time now) const;
+  static int64_t PassOf(const Job& job, const JobState& state);
+  api::JobFacts CutAsGroup(int64_t number, api::JobFacts facts) const;
+  std::optional<LateStart> LateFor(int64_t number, const api::PassFacts& facts) const;
+  void HearVisits(int64_t worker, const api::JobVisits& visits);
+  static api::JobVisits VisitsOf(const Job& job);
+  static void LoseVisits(int64_t worker, Job& job);
 
   void Join(const api::WorkerFacts& facts, absl::Time now);
   absl::Status Report(int64_t worker, const api::LaneReport& report, absl::Time now);
@@ -270,6 +309,7 @@ class Dispatcher {
   State state_;
   std::map<int64_t, Job> jobs_;
   std::map<int64_t, Worker> workers_;
+  std::map<std::string, Group> groups_;  // By share.
   int64_t version_ = 0;
   absl::Time quiet_until_ = absl::InfinitePast();
   int64_t restored_version_ = 0;  // News before it are of another dispatcher.

@@ -277,6 +277,20 @@ TEST(DispatcherTest, WhoLeavesNeedsNothingAndLetsOthersHaveTheJobAtOnce) {
   EXPECT_EQ(service.Send(OtherRun("slurm-2", 0))->incarnation, 2);
 }
 
+TEST(DispatcherTest, AWorkerIsToldFirstWhatIsNeededSoonest) {
+  Service service;
+  service.Join(Facts(1));
+  api::ConsumerBeat beat = service.Start({Opening()})[0];
+  beat.needs = Needs({9, 3, 7, 1});
+  beat.needs[0].now = false;
+  service.Placed(beat);
+  std::vector<int64_t> lanes;
+  for (const api::AssignedLane& lane : service.Tell(1).assigned) {
+    lanes.push_back(lane.at.lane);
+  }
+  EXPECT_THAT(lanes, ElementsAre(3, 7, 1, 9)) << "what is ahead comes last";
+}
+
 TEST(DispatcherTest, WhatWasTakenAndLeftOutIsToldWhenAllHaveLeft) {
   Service service;
   service.Join(Facts(1));
@@ -584,7 +598,7 @@ TEST(DispatcherTest, OnlyEndsAreWrittenDownAndOnce) {
   EXPECT_EQ(service.journal.size(), events);
   for (int i = 0; i < 3; ++i) service.Tell(1, {Report(5, 10, true)});
   EXPECT_EQ(service.journal.size(), events + 1);
-  EXPECT_EQ(service.dispatcher().state().Find(1)->ends.at({0, 5}), 10);
+  EXPECT_EQ(service.dispatcher().state().Find(1)->ends.at({0, 5}).rows, 10);
 }
 
 TEST(DispatcherTest, WhatIsCountedBeforehandIsNotLearnt) {

@@ -41,9 +41,13 @@ struct RunBegun {
   api::JobSettings settings = {};  // A new run may have others.
   std::string state = {};
   int64_t copies = 1;
+  std::optional<int64_t> seed = {};  // Of its group, where it takes that.
+  int64_t first_pass = 0;            // Without a state.
 };
 
-BOOST_DESCRIBE_STRUCT(RunBegun, (), (job, incarnation, run, settings, state, copies))
+BOOST_DESCRIBE_STRUCT(RunBegun, (),
+                      (job, incarnation, run, settings, state, copies, seed,
+                       first_pass))
 
 struct MemberOpened {
   int64_t job = 0;
@@ -63,9 +67,10 @@ struct LaneEnded {
   int64_t incarnation = 0;
   api::LaneAddress at = {};
   int64_t rows = 0;
+  std::vector<int64_t> tails = {};  // See api::LaneEnd.
 };
 
-BOOST_DESCRIBE_STRUCT(LaneEnded, (), (job, incarnation, at, rows))
+BOOST_DESCRIBE_STRUCT(LaneEnded, (), (job, incarnation, at, rows, tails))
 
 // Nobody will ask about these lanes any more.
 struct LanesPassed {

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <iterator>
 #include <set>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -61,6 +63,7 @@ absl::StatusOr<api::WorkerNews> Dispatcher::Beat(const api::WorkerBeat& beat,
     const absl::Status learnt = Report(beat.worker, report, now);
     if (!learnt.ok()) SoftOf(report.job).failed = learnt;
   }
+  for (const api::JobVisits& visits : beat.visits) HearVisits(beat.worker, visits);
   if (!beat.left) return Assigned(worker);
   Note("worker left", worker.facts.address);
   Remove(beat.worker);
@@ -106,6 +109,7 @@ absl::Status Dispatcher::Report(int64_t worker, const api::LaneReport& report,
   const bool its = !adopted && placed->second.worker == worker;
   if (adopted && !report.released && now < quiet_until_) {
     placed->second = {worker, 0, true, NewVersion(), now};
+    RememberWhere(job, report.at, worker);
     Changed(worker);
   } else if (adopted) {
     job.placed.erase(placed);
@@ -115,12 +119,13 @@ absl::Status Dispatcher::Report(int64_t worker, const api::LaneReport& report,
     job.lane_time =
         job.lane_time == absl::ZeroDuration() ? took : (3 * job.lane_time + took) / 4;
   }
+  if (its) placed->second.made = std::max(placed->second.made, report.rows);
   if (report.released && its) {
     Unplace(job, report.at);
     job.released[report.at] = now;
   }
   const api::LaneAddress lane{report.at.pass, report.at.lane};
-  return Learn(report.job, {lane, report.rows, report.ended});
+  return Learn(report.job, {lane, report.rows, report.ended, report.tails});
 }
 
 void Dispatcher::ReportFailure(int64_t worker, const api::LaneReport& report) {
@@ -172,31 +177,45 @@ void Dispatcher::ReportListed(int64_t worker, const api::ListedJob& listed) {
       listed.failed ? api::ToStatus(*listed.failed) : CheckPossible(listed.facts);
   if (!job.unlisted.ok()) return;
   Event event;
-  event.job_listed = {listed.job, listed.facts};
+  event.job_listed = {listed.job, CutAsGroup(listed.job, listed.facts)};
   Commit(event);
 }
 
 api::WorkerNews Dispatcher::Assigned(const Worker& worker) const {
   api::WorkerNews news{.version = worker.version};
-  std::set<int64_t> jobs = worker.lists;
-  for (const bool now : {true, false}) {
-    for (const auto& [number, job] : jobs_) {
-      const JobState* const state = state_.Find(number);
-      if (state == nullptr) continue;
-      for (const auto& [at, placed] : job.placed) {
-        if (placed.worker != worker.facts.worker || placed.now != now) continue;
-        news.assigned.push_back({number, state->incarnation, at, placed.from,
-                                 state->settings.members, placed.now});
-        jobs.insert(number);
-      }
+  std::set<int64_t> jobs = JobsSharedBy(worker.facts.worker);
+  jobs.insert(worker.lists.begin(), worker.lists.end());
+  std::vector<std::pair<int64_t, api::AssignedLane>> lanes;  // With their order.
+  for (const auto& [number, job] : jobs_) {
+    const JobState* const state = state_.Find(number);
+    if (state == nullptr) continue;
+    for (const auto& [at, placed] : job.placed) {
+      if (placed.worker != worker.facts.worker) continue;
+      lanes.push_back({placed.order,
+                       {number, state->incarnation, at, placed.from,
+                        state->settings.members, placed.now}});
+      jobs.insert(number);
     }
   }
+  std::ranges::sort(lanes, {}, [](const auto& entry) {
+    const auto& [order, lane] = entry;
+    return std::tuple(!lane.now, order, lane.job, lane.at);
+  });
+  for (const auto& [order, lane] : lanes) news.assigned.push_back(lane);
   for (const int64_t number : jobs) {
     const JobState* const state = state_.Find(number);
     if (state == nullptr) continue;
-    news.jobs.push_back({number, state->incarnation, state->settings.pipeline,
-                         state->facts ? state->facts->manifest : "", state->seed,
-                         state->copies, state->state});
+    api::WorkerJob& job = news.jobs.emplace_back();
+    job = {number,
+           state->incarnation,
+           state->settings.pipeline,
+           state->facts ? state->facts->manifest : "",
+           state->seed,
+           state->copies,
+           state->state,
+           state->facts ? state->facts->cuts : ""};
+    const auto soft = jobs_.find(number);
+    if (state->facts && soft != jobs_.end()) TellShare(soft->second, *state, job);
   }
   return news;
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,7 @@ bool Dispatcher::Place(absl::Time now) {
   const int64_t before = version_;
   LoseWorkers(now);
   ForgetOld(now);
+  Regroup(now);
   candidates_.clear();
   for (auto& [number, job] : jobs_) {
     if (state_.Find(number) == nullptr) continue;
@@ -63,8 +65,10 @@ void Dispatcher::LoseWorkers(absl::Time now) {
 
 void Dispatcher::Remove(int64_t worker) {
   workers_.erase(worker);
+  for (auto& [share, group] : groups_) group.workers.erase(worker);
   for (auto& [job_number, job] : jobs_) {
     if (job.lister == worker) job.lister.reset();
+    LoseVisits(worker, job);
     std::vector<api::LaneAddress> lost;
     for (const auto& [at, placed] : job.placed) {
       if (placed.worker == worker) lost.push_back(at);
@@ -89,10 +93,7 @@ void Dispatcher::CountLane(int64_t worker, int64_t change) {
 }
 
 std::vector<Candidate> Dispatcher::AllWorkers(absl::Time now) const {
-  std::map<int64_t, int64_t> lanes;
-  for (const auto& [number, job] : jobs_) {
-    for (const auto& [at, placed] : job.placed) ++lanes[placed.worker];
-  }
+  std::map<int64_t, int64_t> lanes = LanesOfWorkers();
   std::vector<Candidate> candidates;
   candidates.reserve(workers_.size());
   for (const auto& [number, worker] : workers_) {
@@ -130,11 +131,13 @@ void Dispatcher::PlaceJob(int64_t number, Job& job, absl::Time now) {
     const bool told = now - entry.second > options_.heartbeat / kTellParts;
     return told || !wishes.contains(entry.first);
   });
-  for (const bool first : {true, false}) {
-    for (const auto& [at, wish] : wishes) {
-      if (wish.need.now == first) PlaceLane(number, job, wish, now);
-    }
-  }
+  std::vector<const Wish*> in_order;
+  in_order.reserve(wishes.size());
+  for (const auto& [at, wish] : wishes) in_order.push_back(&wish);
+  std::ranges::sort(in_order, {}, [](const Wish* wish) {
+    return std::tuple(!wish->need.now, wish->order, wish->need.at);
+  });
+  for (const Wish* wish : in_order) PlaceLane(number, job, *wish, now);
   if (state.settings.sharding == "static") MissIndexes(job, wishes, state, now);
 }
 
@@ -145,10 +148,12 @@ std::map<api::LaneAddress, Dispatcher::Wish> Dispatcher::Wishes(int64_t number,
   std::map<api::LaneAddress, Wish> wishes;
   for (const auto& [key, consumer] : job.consumers) {
     const auto member = state.members.find(key);
+    int64_t order = 0;
     for (const api::NeededLane& need : consumer.needs) {
-      const auto [found, added] =
-          wishes.try_emplace(need.at, Wish{need, {}, "", {}, false, false});
+      const auto [found, added] = wishes.try_emplace(need.at, Wish{.need = need});
       Wish& wish = found->second;
+      wish.order = added ? order : std::min(wish.order, order);
+      ++order;
       wish.need.from = std::min(wish.need.from, need.from);
       wish.need.now = wish.need.now || need.now;
       wish.avoid.insert(consumer.unreachable.begin(), consumer.unreachable.end());
@@ -199,13 +204,15 @@ void Dispatcher::Unneeded(int64_t number, Job& job,
 void Dispatcher::PlaceLane(int64_t number, Job& job, const Wish& wish, absl::Time now) {
   if (job.released.contains(wish.need.at)) return;
   const JobState& state = *state_.Find(number);
-  LaneWish lane{wish.need.at.lane, wish.hosts, wish.host, wish.avoid, wish.need.now};
+  LaneWish lane{wish.need.at.lane, wish.hosts,    wish.host,
+                wish.avoid,        wish.need.now, WhereShared(job, wish.need.at)};
   Placed before;
   Pace pace = Pace::kFine;
   bool must_move = false;
   if (const auto found = job.placed.find(wish.need.at); found != job.placed.end()) {
     Placed& placed = found->second;
     placed.from = std::max(placed.from, wish.need.from);  // Told with the next news.
+    placed.order = wish.order;
     if (placed.now != wish.need.now) {
       placed.now = wish.need.now;
       Changed(placed.worker);
@@ -235,9 +242,10 @@ void Dispatcher::PlaceLane(int64_t number, Job& job, const Wish& wish, absl::Tim
   ++placements_;
   Unplace(job, wish.need.at);
   job.placed[wish.need.at] = {*worker, wish.need.from, wish.need.now, NewVersion(),
-                              now,     before.slow};
+                              now,     before.slow,    wish.order};
   if (pace == Pace::kStraggles) ++job.placed[wish.need.at].slow;
-  CountLane(*worker, 1);
+  if (worker != lane.shared) CountLane(*worker, 1);
+  RememberWhere(job, wish.need.at, *worker);
   Changed(*worker);
 }
 

@@ -66,13 +66,14 @@ std::string WantedWorker(const api::JobSettings& settings, const api::JobFacts& 
 std::optional<int64_t> ChooseWorker(const std::vector<Candidate>& workers,
                                     const api::JobSettings& settings,
                                     const api::JobFacts& facts, const LaneWish& wish) {
-  using Rank = std::tuple<bool, bool, double, bool, int64_t>;  // Less is better.
+  using Rank = std::tuple<bool, bool, bool, double, bool, int64_t>;  // Less is better.
   std::optional<Rank> best;
   for (const Candidate& worker : workers) {
     const api::WorkerFacts& own = worker.facts;
     const bool local = !own.host.empty() && wish.hosts.contains(own.host);
     const bool waited = !own.host.empty() && own.host == wish.host;
-    const bool full = worker.lanes >= own.lanes_max;
+    const bool shared = wish.shared == own.worker;
+    const bool full = worker.lanes >= own.lanes_max && !shared;
     if (worker.draining || wish.avoid.contains(own.worker)) continue;
     if (!MayRunFunctions(worker, settings)) continue;
     if (!MayRun(own, settings, facts, wish.lane) || (full && !wish.now)) continue;
@@ -80,11 +81,11 @@ std::optional<int64_t> ChooseWorker(const std::vector<Candidate>& workers,
     if (settings.target == "remote" && local) continue;
     const double load = static_cast<double>(worker.lanes) /
                         static_cast<double>(std::max<int64_t>(1, own.lanes_max));
-    const Rank rank{worker.slow, !waited || full, load, !local, own.worker};
+    const Rank rank{worker.slow, !shared, !waited || full, load, !local, own.worker};
     if (!best || rank < *best) best = rank;
   }
   if (!best) return std::nullopt;
-  return std::get<4>(*best);
+  return std::get<5>(*best);
 }
 
 }  // namespace millrace::control

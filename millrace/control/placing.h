@@ -23,16 +23,18 @@ struct Candidate {
 
 struct LaneWish {
   int64_t lane = 0;
-  std::set<std::string> hosts = {};  // Of the consumers that read it.
-  std::string host = {};             // Of the one that waits for it, if one does.
-  std::set<int64_t> avoid = {};      // Workers that failed it, or cannot be reached.
-  bool now = false;                  // Else only where there is room.
+  std::set<std::string> hosts = {};    // Of the consumers that read it.
+  std::string host = {};               // Of the one that waits for it, if one does.
+  std::set<int64_t> avoid = {};        // Workers that failed it, or cannot be reached.
+  bool now = false;                    // Else only where there is room.
+  std::optional<int64_t> shared = {};  // The worker that has it for jobs that share it.
 };
 
 // Chooses among those that may run lanes of the job, and are not slow if there are
 // such, the one with the least to do; of several such, one on a reader's host. A lane
-// that is waited for goes to the host where it is, if a worker there has room. Nothing
-// where none may.
+// that is waited for goes to the host where it is, if a worker there has room; one that
+// a worker has for other jobs already, there, where it costs nothing. Nothing where
+// none may.
 std::optional<int64_t> ChooseWorker(const std::vector<Candidate>& workers,
                                     const api::JobSettings& settings,
                                     const api::JobFacts& facts, const LaneWish& wish);

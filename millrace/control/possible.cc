@@ -11,6 +11,7 @@
 #include "millrace/api/stream.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
+#include "millrace/lanes/known_lanes.h"
 #include "millrace/lanes/manifest.h"
 
 namespace millrace::control {
@@ -37,12 +38,26 @@ absl::Status CheckLane(const api::LaneAddress& at) {
 
 absl::Status CheckRow(int64_t row) { return Within("a row", row, 0, lanes::kRowsMax); }
 
+absl::Status CheckKnown(const lanes::KnownLane& known) {
+  if (lanes::IsPossible(known)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      base::StrCat("there is no lane of ", known.rows, " rows with such tails"));
+}
+
 absl::Status CheckFacts(const api::WorkerFacts& facts) {
   TRY(Within("lanes_max", facts.lanes_max, 0, kWorkersMax));
   TRY(Within("memory_bytes", facts.memory_bytes, 0, lanes::kRowsMax));
   TRY(Within("of", facts.of, 0, kWorkersMax));
   return facts.of == 0 ? absl::OkStatus()
                        : Within("index", facts.index, 0, facts.of - 1);
+}
+
+absl::Status CheckVisits(const api::JobVisits& visits) {
+  for (const int64_t count : {visits.made, visits.shared, visits.again, visits.skipped,
+                              visits.joined, visits.lag, visits.window_bytes}) {
+    TRY(CheckRow(count));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -58,7 +73,7 @@ absl::Status CheckPossible(const api::ConsumerBeat& beat) {
   }
   for (const api::KnownRows& known : beat.known) {
     TRY(CheckLane(known.at));
-    TRY(CheckRow(known.rows));
+    TRY(CheckKnown({known.rows, known.ended, known.tails}));
   }
   for (const api::PassBeat& pass : beat.passes) {
     TRY(Within("a pass", pass.pass, 0, kCountMax));
@@ -75,8 +90,9 @@ absl::Status CheckPossible(const api::WorkerBeat& beat) {
   }
   for (const api::LaneReport& report : beat.lanes) {
     TRY(CheckLane(report.at));
-    TRY(CheckRow(report.rows));
+    TRY(CheckKnown({report.rows, report.ended, report.tails}));
   }
+  for (const api::JobVisits& visits : beat.visits) TRY(CheckVisits(visits));
   return absl::OkStatus();
 }
 
@@ -84,6 +100,9 @@ absl::Status CheckPossible(const api::JobFacts& facts) {
   TRY(Within("lanes", facts.lanes, -1, kCountMax));
   TRY(Within("batch_rows", facts.batch_rows, 1, lanes::kRowsMax));
   TRY(Within("lane_bytes", facts.lane_bytes, 0, kLaneBytesMax));
+  TRY(Within("group", facts.group, 1, lanes::kRowsMax));
+  TRY(Within("joins", facts.joins, 0, lanes::kRowsMax));
+  TRY(Within("grid", facts.grid, 0, lanes::kRowsMax));
   return Within("rows", facts.rows, -1, lanes::kRowsMax);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -53,8 +54,16 @@ void Count(PassRights& pass, const OwnedRight& owned, int64_t end) {
   if (last) Increase(tally.batches, 1);
 }
 
+// The row where a lane is open for those that were there before.
+int64_t OpenRow(const PassRights& pass, int64_t lane) {
+  for (const api::RightPlace& open : pass.late.open) {
+    if (open.number == lane) return open.row;
+  }
+  return 0;
+}
+
 void ApplyLease(PassRights& pass, const Lease& lease) {
-  const int64_t lane = pass.next_lane++;
+  const int64_t lane = LaneOfLease(pass, pass.next_lane++).lane;
   for (const RowRange& range : lease.ranges) {
     Add(pass, {0, lane, range.begin, range.end, 0}, lease.consumer);
   }
@@ -100,6 +109,7 @@ void Increase(int64_t& count, int64_t by) {
 
 absl::Status Apply(PassRights& pass, const PassChange& change) {
   if (change.begun) pass.facts = *change.begun;
+  if (change.late) pass.late = *change.late;
   if (change.leased) ApplyLease(pass, *change.leased);
   if (change.counted) pass.batches = *change.counted;
   if (change.moved) return ApplyMove(pass, *change.moved);
@@ -109,7 +119,32 @@ absl::Status Apply(PassRights& pass, const PassChange& change) {
 }
 
 bool IsLeased(const PassRights& pass) {
-  return pass.facts.lanes != api::kEndless && pass.next_lane >= pass.facts.lanes;
+  const int64_t all = pass.facts.lanes + std::ssize(pass.late.open);
+  return pass.facts.lanes != api::kEndless && pass.next_lane >= all;
+}
+
+LeasedLane LaneOfLease(const PassRights& pass, int64_t number) {
+  const int64_t lanes = pass.facts.lanes;
+  int64_t lane = pass.late.first_lane + number;
+  if (lanes != api::kEndless) {
+    if (number >= lanes) {
+      const api::RightPlace& missed = pass.late.open[number - lanes];
+      return {missed.number, {0, missed.row}};
+    }
+    lane %= lanes;
+  }
+  return {lane, {OpenRow(pass, lane), lanes::kRowsMax}};
+}
+
+bool IsToBeLeased(const PassRights& pass, int64_t lane) {
+  const int64_t lanes = pass.facts.lanes;
+  int64_t number = lane - pass.late.first_lane;
+  if (lanes == api::kEndless) return number >= pass.next_lane;
+  if (number < 0) number += lanes;
+  if (number >= pass.next_lane) return true;
+  const int64_t missed = std::max<int64_t>(0, pass.next_lane - lanes);
+  return std::any_of(pass.late.open.begin() + missed, pass.late.open.end(),
+                     [&](const api::RightPlace& open) { return open.number == lane; });
 }
 
 const OwnedRight* Find(const PassRights& pass, int64_t number) {

@@ -24,6 +24,18 @@ struct RowRange {
 
 BOOST_DESCRIBE_STRUCT(RowRange, (), (begin, end))
 
+// Where a pass begins that shares the rows of others, which were there before it: with
+// the lanes that these have open, each from the row where it is, then those behind.
+// What it has missed comes last; where there is no end of lanes, not at all.
+struct LateStart {
+  int64_t first_lane = 0;
+  std::vector<api::RightPlace> open = {};  // Lanes from there on, and their rows.
+
+  bool operator==(const LateStart&) const = default;
+};
+
+BOOST_DESCRIBE_STRUCT(LateStart, (), (first_lane, open))
+
 // The next lane of the pass goes to a consumer: a right for each range that is left.
 struct Lease {
   int64_t consumer = 0;
@@ -52,11 +64,13 @@ struct PassChange {
   std::optional<api::RightPlace> finished = {};  // Taken up to that row, its end.
   std::optional<api::RightPlace> redone = {};    // The same, and leased again.
   std::optional<int64_t> counted = {};           // All batches, which are so many.
+  std::optional<LateStart> late = {};            // Beside `begun`.
 
   bool operator==(const PassChange&) const = default;
 };
 
-BOOST_DESCRIBE_STRUCT(PassChange, (), (begun, leased, moved, finished, redone, counted))
+BOOST_DESCRIBE_STRUCT(PassChange, (),
+                      (begun, leased, moved, finished, redone, counted, late))
 
 struct OwnedRight {
   api::Right right = {};
@@ -79,7 +93,8 @@ BOOST_DESCRIBE_STRUCT(Tally, (), (batches, tail_rows))
 
 struct PassRights {
   api::PassFacts facts = {};
-  int64_t next_lane = 0;  // Those before are leased.
+  LateStart late = {};
+  int64_t next_lane = 0;  // So many leases were made: see LaneOfLease.
   int64_t next_number = 1;
   int64_t next_group = 1;
   int64_t batches = -1;                 // In all, once they are counted.
@@ -90,7 +105,7 @@ struct PassRights {
 };
 
 BOOST_DESCRIBE_STRUCT(PassRights, (),
-                      (facts, next_lane, next_number, next_group, batches, rights,
+                      (facts, late, next_lane, next_number, next_group, batches, rights,
                        tallies))
 
 // Adds to a count of rows or batches, up to lanes::kRowsMax: what they are counted from
@@ -102,6 +117,18 @@ absl::Status Apply(PassRights& pass, const PassChange& change);
 
 // Tells whether all lanes of the pass are leased; never, where there is no end of them.
 bool IsLeased(const PassRights& pass);
+
+// Which lane, and which rows of it as far as they are left, a lease is of, by its
+// number from 0 on. Requires: there is such a lane.
+struct LeasedLane {
+  int64_t lane = 0;
+  RowRange rows = {};
+};
+
+LeasedLane LaneOfLease(const PassRights& pass, int64_t number);
+
+// Tells whether rows of a lane are still to be leased.
+bool IsToBeLeased(const PassRights& pass, int64_t lane);
 
 const OwnedRight* Find(const PassRights& pass, int64_t number);
 

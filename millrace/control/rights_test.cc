@@ -1,6 +1,7 @@
 #include "millrace/control/rights.h"
 
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -134,6 +135,44 @@ TEST(RightsTest, CountsStopAtWhatCanBe) {
   EXPECT_EQ(count, lanes::kRowsMax);
   Increase(count, lanes::kRowsMax);
   EXPECT_EQ(count, lanes::kRowsMax);
+}
+
+// --- Beginning where others are ---
+
+PassRights Late(int64_t lanes) {
+  PassRights pass;
+  EXPECT_THAT(Apply(pass, {.begun = api::PassFacts{.lanes = lanes, .batch_rows = 4},
+                           .late = LateStart{2, {{2, 8}, {3, 4}}}}),
+              IsOk());
+  return pass;
+}
+
+TEST(RightsTest, WhoComesLateIsLeasedWhatIsOpenThenWhatIsBehindThenWhatItMissed) {
+  PassRights pass = Late(5);
+  std::vector<std::tuple<int64_t, int64_t, int64_t>> leased;
+  while (!IsLeased(pass)) {
+    const auto [lane, rows] = LaneOfLease(pass, pass.next_lane);
+    EXPECT_TRUE(IsToBeLeased(pass, lane));
+    leased.emplace_back(lane, rows.begin, rows.end);
+    ASSERT_THAT(Apply(pass, {.leased = Lease{0, {rows}}}), IsOk());
+    EXPECT_EQ(pass.rights.back().right.lane, lane);
+  }
+  EXPECT_THAT(leased,
+              ElementsAre(std::tuple(2, 8, kRowsMax), std::tuple(3, 4, kRowsMax),
+                          std::tuple(4, 0, kRowsMax), std::tuple(0, 0, kRowsMax),
+                          std::tuple(1, 0, kRowsMax), std::tuple(2, 0, 8),
+                          std::tuple(3, 0, 4)));
+  for (int64_t lane = 0; lane < 5; ++lane) EXPECT_FALSE(IsToBeLeased(pass, lane));
+}
+
+TEST(RightsTest, WithoutAnEndWhatWasMissedIsNot) {
+  PassRights pass = Late(api::kEndless);
+  EXPECT_FALSE(IsToBeLeased(pass, 1));
+  EXPECT_TRUE(IsToBeLeased(pass, 2));
+  EXPECT_EQ(LaneOfLease(pass, 0).lane, 2);
+  EXPECT_EQ(LaneOfLease(pass, 0).rows.begin, 8);
+  EXPECT_EQ(LaneOfLease(pass, 100).lane, 102);
+  EXPECT_FALSE(IsLeased(pass));
 }
 
 }  // namespace

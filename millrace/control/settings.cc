@@ -22,6 +22,7 @@ namespace {
 
 constexpr int64_t kConsumersMax = 1 << 16;
 constexpr int64_t kCopiesMax = 1 << 16;
+constexpr int64_t kHoldMsMax = 3'600'000;
 
 absl::Status OneOf(std::string_view name, const std::string& value,
                    std::initializer_list<std::string_view> words) {
@@ -47,6 +48,15 @@ absl::Status CheckWords(const api::JobSettings& settings) {
   TRY(OneOf("remainder", settings.remainder, {"", "drop", "pad", "keep"}));
   TRY(OneOf("sharding", settings.sharding, {"dynamic", "static", "off"}));
   TRY(OneOf("target", settings.target, {"any", "local", "remote"}));
+  if (settings.share.empty()) {
+    return absl::InvalidArgumentError(
+        "share must be \"auto\", \"off\" or the name of a group, not \"\"");
+  }
+  if (settings.share_hold_ms < 0 || settings.share_hold_ms > kHoldMsMax) {
+    return absl::InvalidArgumentError(base::StrCat("share_hold must be 0 s to ",
+                                                   kHoldMsMax / 1000, " s, not ",
+                                                   settings.share_hold_ms, " ms"));
+  }
   TRY(InRange("consumers", settings.consumers, 1));
   TRY(InRange("members", settings.members, 1));
   TRY(InRange("consumers times members", settings.consumers * settings.members, 1));
@@ -66,6 +76,22 @@ absl::Status CheckRemainder(const api::JobSettings& settings,
   return Needs(asked, !settings.remainder.empty(), "a job of several consumers",
                "remainder=\"drop\" to leave the last batches out that do not suffice "
                "for all, \"pad\" to fill up, or \"keep\" to give some one more");
+}
+
+// Runs of batches of one bucket are dealt in whole rounds.
+absl::Status CheckGroup(const api::JobSettings& settings, const api::JobFacts& facts) {
+  if (facts.group <= 1) return absl::OkStatus();
+  TRY(Needs(true, settings.order == "fixed", "bucket with a group",
+            "order=\"fixed\": its batches are read together, round by round"));
+  TRY(Needs(settings.global_batch, false, "global_batch",
+            "a pipeline whose bucket has no group: each consumer takes whole batches "
+            "of a group"));
+  if (facts.group % settings.consumers == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(base::StrCat(
+      "bucket gives groups of ", facts.group, " batches, and ", settings.consumers,
+      " consumers cannot share them in whole rounds: choose a group that is a multiple "
+      "of ",
+      settings.consumers));
 }
 
 // Under "drop" all take as many batches: of fewer than there are consumers, none.
@@ -90,6 +116,7 @@ absl::Status CheckDropped(const api::JobSettings& settings,
 
 absl::Status CheckListed(const api::JobSettings& settings, const api::JobFacts& facts) {
   TRY(CheckRemainder(settings, facts));
+  TRY(CheckGroup(settings, facts));
   if (settings.global_batch && facts.batch_rows % settings.consumers != 0) {
     return absl::InvalidArgumentError(base::StrCat(
         "global_batch deals each batch in equal parts, and ", settings.consumers,

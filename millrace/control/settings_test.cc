@@ -177,6 +177,28 @@ std::string WrongWith(const api::JobSettings& settings, const api::JobFacts& fac
   return std::string(status.message());
 }
 
+TEST(SettingsTest, ConsumersShareTheGroupsOfABucketInWholeRounds) {
+  api::JobSettings settings = Plain();
+  settings.remainder = "drop";
+  const api::JobFacts facts{.lanes = 4, .group = 12};
+  for (const int64_t consumers : {1, 2, 3, 4, 6, 12}) {
+    settings.consumers = consumers;
+    EXPECT_EQ(WrongWith(settings, facts), "");
+  }
+  settings.consumers = 8;
+  EXPECT_THAT(WrongWith(settings, facts),
+              HasSubstr("bucket gives groups of 12 batches, and 8 consumers cannot "
+                        "share them in whole rounds: choose a group that is a multiple "
+                        "of 8"));
+  settings.consumers = 4;
+  settings.order = "any";
+  EXPECT_THAT(WrongWith(settings, facts),
+              HasSubstr("bucket with a group needs order=\"fixed\""));
+  settings.order = "fixed";
+  settings.global_batch = true;
+  EXPECT_THAT(WrongWith(settings, facts), HasSubstr("global_batch needs a pipeline"));
+}
+
 TEST(SettingsTest, SeveralConsumersSayHowAPassEnds) {
   api::JobSettings settings = Plain();
   EXPECT_EQ(WrongWith(settings, {.lanes = 4}), "") << "one gets everything";

@@ -38,11 +38,12 @@ struct JobRecord {
   int64_t passes_over = 0;
   std::vector<StateTold> told;
   int64_t copies = 1;
+  int64_t first_pass = 0;
 };
 
 BOOST_DESCRIBE_STRUCT(JobRecord, (),
                       (job, settings, seed, facts, incarnation, run, state, members,
-                       ends, passes, passes_over, told, copies))
+                       ends, passes, passes_over, told, copies, first_pass))
 
 struct StateRecord {
   int64_t next_job = 1;
@@ -53,14 +54,25 @@ struct StateRecord {
 BOOST_DESCRIBE_STRUCT(StateRecord, (), (next_job, jobs, starts))
 
 JobRecord Written(int64_t number, const JobState& job) {
-  JobRecord record{number,          job.settings, job.seed,  job.facts, job.incarnation,
-                   job.run,         job.state,    {},        {},        {},
-                   job.passes_over, {},           job.copies};
+  JobRecord record{number,
+                   job.settings,
+                   job.seed,
+                   job.facts,
+                   job.incarnation,
+                   job.run,
+                   job.state,
+                   {},
+                   {},
+                   {},
+                   job.passes_over,
+                   {},
+                   job.copies,
+                   job.first_pass};
   for (const auto& [key, member] : job.members) {
     record.members.push_back({number, key.consumer, key.member, member.generation,
                               member.opening, member.host});
   }
-  for (const auto& [at, rows] : job.ends) record.ends.push_back({at, rows});
+  for (const auto& [at, end] : job.ends) record.ends.push_back(end);
   for (const auto& [pass, rights] : job.passes) record.passes.push_back(rights);
   for (const auto& [consumer, state] : job.told) {
     record.told.push_back({number, job.incarnation, consumer, state});
@@ -76,6 +88,7 @@ JobState Read(const JobRecord& record) {
                record.run,
                record.state,
                record.copies,
+               record.first_pass,
                {},
                {},
                {},
@@ -85,7 +98,7 @@ JobState Read(const JobRecord& record) {
     job.members[{member.consumer, member.member}] = {member.generation, member.opening,
                                                      member.host};
   }
-  for (const api::LaneEnd& end : record.ends) job.ends[end.at] = end.rows;
+  for (const api::LaneEnd& end : record.ends) job.ends[end.at] = end;
   for (const PassRights& pass : record.passes) job.passes[pass.facts.pass] = pass;
   for (const StateTold& told : record.told) job.told[told.consumer] = told.state;
   return job;
@@ -122,14 +135,15 @@ void ApplyTo(JobState& job, const Event& event) {
                       begun->copies == job.copies;
     if (!same) job.facts.reset();
     job.settings = begun->settings;
-    job.seed = begun->settings.seed.value_or(job.seed);
+    job.seed = begun->seed.value_or(begun->settings.seed.value_or(job.seed));
+    job.first_pass = begun->first_pass;
     job.incarnation = begun->incarnation;
     job.run = begun->run;
     job.state = begun->state;
     job.copies = begun->copies;
     job.ends.clear();
     job.passes.clear();
-    job.passes_over = 0;
+    job.passes_over = begun->first_pass;
     job.told.clear();
   }
   if (event.state_told && event.state_told->incarnation == job.incarnation) {
@@ -140,7 +154,8 @@ void ApplyTo(JobState& job, const Event& event) {
                                                        opened->opening, opened->host};
   }
   if (event.lane_ended && event.lane_ended->incarnation == job.incarnation) {
-    job.ends[event.lane_ended->at] = event.lane_ended->rows;
+    const LaneEnded& ended = *event.lane_ended;
+    job.ends[ended.at] = {ended.at, ended.rows, ended.tails};
   }
   if (event.lanes_passed && event.lanes_passed->incarnation == job.incarnation) {
     for (const api::LaneAddress& at : event.lanes_passed->lanes) job.ends.erase(at);

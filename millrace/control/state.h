@@ -43,12 +43,12 @@ struct JobState {
   api::RunName run = {};
   std::string state = {};  // That this incarnation began with.
   int64_t copies = 1;      // Of all rows in a pass: with sharding off, one a worker.
+  int64_t first_pass = 0;  // Of this incarnation, without a state.
   std::map<MemberKey, MemberState> members = {};
-  std::map<api::LaneAddress, int64_t> ends =
-      {};                                     // Rows of lanes, learnt by running them.
-  std::map<int64_t, PassRights> passes = {};  // In any order.
-  int64_t passes_over = 0;                    // Those before this are.
-  std::map<int64_t, std::string> told = {};   // Where consumers are, as they told.
+  std::map<api::LaneAddress, api::LaneEnd> ends = {};  // Learnt by running lanes.
+  std::map<int64_t, PassRights> passes = {};           // In any order.
+  int64_t passes_over = 0;                             // Those before this are.
+  std::map<int64_t, std::string> told = {};  // Where consumers are, as they told.
 
   bool operator==(const JobState&) const = default;
 };

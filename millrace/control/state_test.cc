@@ -110,10 +110,12 @@ TEST(StateTest, MembersHaveTheirLatestGeneration) {
 
 TEST(StateTest, LaneEndsAreKeptUntilAllHavePassedThem) {
   State state = After({Made(1), Begun(1, 1), Ended(1, 4, 40), Ended(1, 5, 50)});
-  EXPECT_THAT(state.Find(1)->ends, ElementsAre(Pair(api::LaneAddress{0, 4}, 40),
-                                               Pair(api::LaneAddress{0, 5}, 50)));
+  const api::LaneEnd four{{0, 4}, 40};
+  const api::LaneEnd five{{0, 5}, 50};
+  EXPECT_THAT(state.Find(1)->ends,
+              ElementsAre(Pair(four.at, four), Pair(five.at, five)));
   ASSERT_THAT(state.Apply({.lanes_passed = LanesPassed{1, 1, {{0, 4}}}}), IsOk());
-  EXPECT_THAT(state.Find(1)->ends, ElementsAre(Pair(api::LaneAddress{0, 5}, 50)));
+  EXPECT_THAT(state.Find(1)->ends, ElementsAre(Pair(five.at, five)));
 }
 
 TEST(StateTest, LaneEndsAreOfOneIncarnation) {

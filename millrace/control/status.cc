@@ -18,6 +18,7 @@
 #include "millrace/base/text.h"
 #include "millrace/control/dispatcher.h"
 #include "millrace/control/placing.h"
+#include "millrace/control/sharing.h"
 #include "millrace/control/state.h"
 
 namespace millrace::control {
@@ -170,6 +171,13 @@ api::JobSummary Dispatcher::SummaryOf(int64_t number, const Job& job,
   summary.lanes_waiting = WaitingLanes(job);
   summary.heard_ms = MillisecondsSince(job.heard, now);
   summary.state = StateOf(state, job);
+  summary.share = job.share;
+  if (NamesGroup(state.settings)) summary.group = state.settings.share;
+  const auto group = groups_.find(job.share);
+  if (group != groups_.end()) {
+    summary.sharers = std::max<int64_t>(1, std::ssize(group->second.jobs));
+  }
+  summary.visits = VisitsOf(job);
   return summary;
 }
 
@@ -184,10 +192,7 @@ api::JobList Dispatcher::Tell(const api::ListJobs& /*request*/, absl::Time now) 
 
 api::WorkerList Dispatcher::Tell(const api::ListWorkers& /*request*/,
                                  absl::Time now) const {
-  std::map<int64_t, int64_t> lanes;
-  for (const auto& [number, job] : jobs_) {
-    for (const auto& [at, placed] : job.placed) ++lanes[placed.worker];
-  }
+  std::map<int64_t, int64_t> lanes = LanesOfWorkers();
   api::WorkerList list;
   for (const auto& [number, worker] : workers_) {
     list.workers.push_back({.facts = worker.facts,

@@ -34,6 +34,13 @@ class Storage {
   // Tells whether the memory is a pool's, and free again once nobody holds it.
   virtual bool pooled() const { return false; }
 
+  // Has the memory given up, not used again, once nobody here holds it: another process
+  // may still see it. From any thread.
+  virtual void Retire() {}
+
+  // Tells whether nobody here may write to it, not even its only holder.
+  virtual bool read_only() const { return false; }
+
  private:
   const Region region_;
 };

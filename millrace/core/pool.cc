@@ -79,17 +79,18 @@ class Pool::State {
     return *region;
   }
 
-  // `thread`: the one that took it, and probably filled it.
-  void GiveBack(const Region& region, int thread, bool counted) {
+  // `given`: its thread is the one that took it, and probably filled it.
+  void GiveBack(const Kept& given, bool counted, bool retired) {
+    const Region& region = given.region;
     const base::MutexLock lock(&mutex_);
     if (counted) stats_.used_bytes -= region.size;
     CHECK_GE(stats_.used_bytes, 0);
     const int64_t held = stats_.used_bytes + stats_.cached_bytes;
-    if (closed_ || region.size > options_.budget_bytes - held) {
+    if (closed_ || retired || region.size > options_.budget_bytes - held) {
       allocator_->Free(region);
       return;
     }
-    cached_[region.size].push_back({region, thread});
+    cached_[region.size].push_back(given);
     stats_.cached_bytes += region.size;
     NotePeak();
   }
@@ -186,9 +187,13 @@ class Pool::PooledStorage final : public Storage {
   PooledStorage(const PooledStorage&) = delete;
   PooledStorage& operator=(const PooledStorage&) = delete;
 
-  ~PooledStorage() override { state_->GiveBack(region(), thread_, counted_); }
+  ~PooledStorage() override {
+    state_->GiveBack({region(), thread_}, counted_, retired_);
+  }
 
   bool pooled() const override { return true; }
+
+  void Retire() override { retired_ = true; }
 
   void LeaveBudget() override {
     if (counted_.exchange(false)) state_->Uncount(region());
@@ -198,6 +203,7 @@ class Pool::PooledStorage final : public Storage {
   const std::shared_ptr<State> state_;
   const int thread_ = ThisThread();
   std::atomic<bool> counted_ = true;
+  std::atomic<bool> retired_ = false;
 };
 
 Pool::Pool(std::unique_ptr<Allocator> allocator, const PoolOptions& options)

@@ -141,6 +141,18 @@ TEST(PoolTest, CountsWhatIsUsedAndWhatIsKept) {
   EXPECT_EQ(pool.stats().peak_bytes, 1088);
 }
 
+TEST(PoolTest, WhatIsRetiredIsNotUsedAgain) {
+  Pool pool(MakeHeapAllocator(), {});
+  {
+    const Buffer buffer = pool.Allocate(1 << 20).value();
+    const Buffer part = buffer.Slice(0, 10);
+    part.storage()->Retire();
+    EXPECT_EQ(pool.stats().used_bytes, 1 << 20);
+  }
+  EXPECT_EQ(pool.stats().used_bytes, 0);
+  EXPECT_EQ(pool.stats().cached_bytes, 0);
+}
+
 TEST(PoolTest, TrimGivesEverythingKeptBack) {
   const CountedPool counted;
   const Buffer held = counted.pool->Allocate(64).value();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "millrace/api/rights.h"
+#include "millrace/api/stream.h"
 #include "millrace/base/check.h"
 #include "millrace/delivery/any_reader.h"
 #include "millrace/lanes/manifest.h"
@@ -113,6 +114,29 @@ void AnyReader::LoseWorkerOf(Owned& owned) {
   }
   const bool again = options_.visit == Visit::kAtLeastOnce && owned.promises.empty();
   if (again && owned.taken_to > owned.right.begin) owned.redo = true;
+}
+
+// What may not be lost is asked for again, and comes then. Of what may, whole batches
+// are given up, so that those behind stay what they are.
+void AnyReader::OnSkip(const api::LaneSkip& skip) {
+  const auto found = rights_.find(skip.at.right);
+  if (skip.at.pass != pass() || found == rights_.end()) return;
+  Owned& owned = found->second;
+  const bool asked = std::ranges::any_of(
+      owned.asks, [&](const Asked& ask) { return ask.begin == skip.begin; });
+  if (!asked || skip.end <= skip.begin) return;
+  const int64_t end = std::min(skip.end, LimitOf(owned));
+  const bool lossy = options_.visit == Visit::kAtMostOnce && !final_ &&
+                     owned.right.group == 0 && owned.right.number > 0;
+  const int64_t before = skip.begin - owned.right.begin;
+  const bool whole = before % batch_rows() == 0 &&
+                     ((end - skip.begin) % batch_rows() == 0 || end == EndOf(owned));
+  if (lossy && whole && skip.begin < end && skip.begin >= owned.taken_to) {
+    Promise(owned, skip.begin, end, api::kToNobody);
+  } else {
+    Send(owned, /*forget=*/false);
+  }
+  AskMore();
 }
 
 }  // namespace millrace::delivery

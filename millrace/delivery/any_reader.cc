@@ -120,6 +120,7 @@ std::vector<lanes::LaneRange> AnyReader::Held() const {
 void AnyReader::OnNews(const api::PassNews& news) {
   if (news.pass != pass()) return;
   SyncRights(news.rights);
+  NeedsChanged();
   begun_ = true;
   horizon_ = std::max(horizon_, news.horizon);
   leased_ = leased_ || news.leased;
@@ -240,6 +241,8 @@ bool AnyReader::AskOf(Owned& owned, int64_t batches) {
   credit_.Ask(1);
   if (owned.worker) {
     SendWant(*owned.worker, {At(owned.right), owned.asked_to, end, owned.asked_to});
+  } else {
+    NeedsChanged();
   }
   owned.asked_to = end;
   return true;
@@ -324,6 +327,7 @@ void AnyReader::OnPlaced(const api::LaneAddress& at, std::optional<WorkerId> wor
     Do(SendWants{*owned.worker, {{}, {at}, {}}});
   }
   owned.worker = worker;
+  NeedsChanged();
   Send(owned, /*forget=*/false);
 }
 
@@ -404,12 +408,14 @@ void AnyReader::OnFailed(WorkerId worker, const api::LaneAddress& at) {
   const auto found = rights_.find(at.right);
   if (found == rights_.end() || found->second.worker != worker) return;
   found->second.worker.reset();
+  NeedsChanged();
 }
 
 void AnyReader::OnWorkerGone(WorkerId worker) {
   for (auto& [number, owned] : rights_) {
     if (owned.worker != worker) continue;
     owned.worker.reset();
+    NeedsChanged();
     LoseWorkerOf(owned);
   }
   AskMore();

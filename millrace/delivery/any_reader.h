@@ -73,6 +73,9 @@ class AnyReader final : public PassReader {
   absl::Status OnBatch(const api::BatchHead& head, Token token) override;
   absl::Status OnEnd(const api::LaneEnd& end) override;
   void OnFailed(WorkerId worker, const api::LaneAddress& at) override;
+
+  // Rows that its worker will not send: they are given up, if they may be.
+  void OnSkip(const api::LaneSkip& skip);
   void OnWorkerGone(WorkerId worker) override;
   Ready ready() const override;
   TakenBatch Take() override;

@@ -411,6 +411,33 @@ TEST(AnyReaderTest, FinishesALaneAsItIsWhereThatIsWanted) {
   EXPECT_THAT(reading.reader().Beat().finished, ElementsAre(api::RightPlace{1, 8}));
 }
 
+// --- When a worker has no more of what it shares ---
+
+TEST(AnyReaderTest, GivesUpWhatItsWorkerSkipsWhereThatIsWanted) {
+  AnyReaderOptions options{.visit = Visit::kAtMostOnce};
+  options.credit_bytes = 8;
+  options.batch_bytes = 4;
+  Reading reading({40}, false, options);
+  reading.Tell({Right(1, 0)}, 9);
+  reading.reader().OnSkip({{0, 0, 1}, 4, 20});
+  EXPECT_THAT(reading.reader().Beat().promises,
+              ElementsAre(api::Promise{1, 4, 20, api::kToNobody}));
+}
+
+TEST(AnyReaderTest, AsksAgainForWhatMayNotBeSkipped) {
+  AnyReaderOptions options;
+  options.credit_bytes = 8;
+  options.batch_bytes = 4;
+  Reading reading({40}, false, options);
+  reading.Tell({Right(1, 0)}, 9);
+  EXPECT_EQ(reading.asked(), 2);
+  reading.reader().OnSkip({{0, 0, 1}, 4, 8});
+  reading.reader().OnSkip({{0, 0, 7}, 4, 8});  // Of nobody's.
+  reading.Tell({Right(1, 0)}, 9);
+  EXPECT_THAT(reading.reader().Beat().promises, IsEmpty());
+  EXPECT_EQ(reading.asked(), 4) << "all that did not come yet";
+}
+
 TEST(AnyReaderTest, RedoesALaneFromItsStartWhereThatIsWanted) {
   AnyReaderOptions options{.visit = Visit::kAtLeastOnce};
   options.credit_bytes = 8;

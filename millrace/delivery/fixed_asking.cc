@@ -1,6 +1,7 @@
 // The part of the reader that asks workers for rows (fixed_reader.h).
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -23,29 +24,45 @@ constexpr int64_t kAheadOfUnknown = 2;
 
 // In the order of positions; the next one always.
 void FixedReader::AskPositions() {
-  for (Position& position : positions_) {
-    if (position.asked) continue;
-    if (&position != &positions_.front() && !credit_.HasRoom()) return;
+  auto next = positions_.end();
+  while (next != positions_.begin() && !std::prev(next)->asked) --next;
+  for (; next != positions_.end(); ++next) {
+    Position& position = *next;
+    if (next != positions_.begin() && !credit_.HasRoom()) return;
     position.asked = true;
     const bool whole = position.rows.size() == 1;
     for (const LaneRange& range : position.rows) {
       if (range.rows() == 0) continue;  // Its slice of a short batch: nobody answers.
-      // Who reads alone may have asked before this was decided.
-      if (alone() && (IsHere(range) || IsAsked(range))) continue;
-      AddAsk(range.lane,
-             {range.begin, range.end, whole ? position.batch : range.begin});
       Lane& lane = lanes_[range.lane];
       lane.asked_to = std::max(lane.asked_to, range.end);
+      if (alone()) {
+        AskRest(range);
+      } else {
+        AddAsk(range.lane,
+               {range.begin, range.end, whole ? position.batch : range.begin});
+      }
     }
   }
 }
 
-bool FixedReader::IsAsked(const LaneRange& range) const {
-  const auto lane = lanes_.find(range.lane);
-  if (lane == lanes_.end()) return false;
-  return std::ranges::any_of(lane->second.asks, [&](const Ask& ask) {
-    return ask.begin <= range.begin && range.begin < ask.end;
-  });
+// Who reads alone may have asked for some of it before it was decided.
+void FixedReader::AskRest(const LaneRange& range) {
+  const Lane& lane = lanes_[range.lane];
+  for (int64_t row = range.begin; row < range.end;) {
+    int64_t covered = row;
+    int64_t next = range.end;
+    const auto behind = lane.pieces.upper_bound(row);
+    if (behind != lane.pieces.end()) next = std::min(next, behind->first);
+    if (behind != lane.pieces.begin()) {
+      covered = std::max(covered, std::prev(behind)->second.end);
+    }
+    for (const Ask& ask : lane.asks) {
+      if (ask.begin > row) next = std::min(next, ask.begin);
+      if (ask.begin <= row) covered = std::max(covered, ask.end);
+    }
+    if (covered == row) AddAsk(range.lane, {row, next, row});
+    row = covered > row ? covered : next;
+  }
 }
 
 // Who reads alone needs all of every lane, so it asks before it knows what there is,
@@ -54,7 +71,7 @@ bool FixedReader::IsAsked(const LaneRange& range) const {
 void FixedReader::AskAlone() {
   if (!positions_.empty() && !positions_.back().asked) return;
   const int64_t rows = options_.batching.rows;
-  const std::vector<LaneRange> current = ahead_.Ahead(0, known_);
+  const std::vector<LaneRange> current = ahead_->Ahead(0, known_);
   const auto ask = [&](const LaneRange& range, int64_t batches, bool always) {
     Lane& lane = lanes_[range.lane];
     lane.asked_to = std::max(lane.asked_to, range.begin);
@@ -79,7 +96,7 @@ void FixedReader::AddAsk(int64_t number, const Ask& ask) {
   Lane& lane = lanes_[number];
   lane.asks.push_back(ask);
   credit_.Ask(1);
-  if (!lane.worker) return;
+  if (!lane.worker) return NeedsChanged();
   SendWant(*lane.worker, {At(number), ask.begin, ask.end, ask.batch});
 }
 

@@ -1,6 +1,7 @@
 #include "millrace/delivery/fixed_reader.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -21,15 +22,16 @@
 #include "millrace/delivery/pass_reader.h"
 #include "millrace/lanes/known_lanes.h"
 #include "millrace/lanes/order.h"
+#include "millrace/lanes/positions.h"
 #include "millrace/lanes/rest.h"
+#include "millrace/lanes/run_turns.h"
 #include "millrace/lanes/state.h"
-#include "millrace/lanes/turns.h"
 
 namespace millrace::delivery {
 namespace {
 
 using lanes::LaneRange;
-using lanes::Turns;
+using lanes::Positions;
 
 // Positions that are decided before they are taken, at most.
 constexpr int64_t kAheadMax = 1024;
@@ -51,12 +53,12 @@ FixedReader::FixedReader(const FixedReaderOptions& options, const lanes::Rest& r
                          const lanes::Rest& whole)
     : PassReader(options.pass, Credit(options.credit_bytes, options.batch_bytes)),
       options_(options),
-      ahead_(rest, options.batching, options.endless),
-      taken_(ahead_),
+      ahead_(lanes::MakePositions(rest, options.batching, options.endless)),
+      taken_(lanes::MakePositions(rest, options.batching, options.endless)),
       whole_(whole) {
   CHECK(options.consumer >= 0 && options.consumer < options.consumers);
   const bool pads = options.remainder == Remainder::kPad && !whole.tracks.empty();
-  if (pads) fill_.emplace(whole, options.batching);
+  if (pads && !runs()) fill_ = lanes::MakePositions(whole, options.batching, false);
   Advance();
 }
 
@@ -64,8 +66,8 @@ FixedReader::FixedReader(const FixedReaderOptions& options, const lanes::Rest& r
 
 void FixedReader::Advance() {
   if (left_) return;
-  while (DecideOne()) AskPositions();
-  AskPositions();
+  do AskPositions();
+  while (DecideOne());
   if (alone()) AskAlone();
   if (ready() == Ready::kEnd) Leave();
 }
@@ -77,26 +79,41 @@ bool FixedReader::DecideOne() {
   // What fills up may be rows that are still to be taken: only then is it their turn.
   if (fill_left_ > 0) return positions_.empty() && FillOne();
   if (ended_ || enough) return false;
-  const int64_t number = ahead_.position();
-  Turns::Step step = ahead_.Next(known_);
-  wants_lanes_ = step.kind == Turns::Kind::kUnknown && step.lane < 0;
-  unknown_lane_ = step.lane;
-  if (step.kind == Turns::Kind::kUnknown) return false;
-  if (step.kind == Turns::Kind::kEnd) {
+  const int64_t number = ahead_->position();
+  Positions::Step step = ahead_->Next(known_);
+  wants_lanes_ = step.kind == Positions::Kind::kUnknown && step.lane < 0;
+  if (std::exchange(unknown_lane_, step.lane) != step.lane) NeedsChanged();
+  if (step.kind == Positions::Kind::kUnknown) return false;
+  if (step.kind == Positions::Kind::kEnd) {
     EndRounds();
     return fill_left_ > 0;
   }
   const int64_t round = number / round_positions();
   const int64_t rows = RowsIn(step.rows);
-  rounds_ = ahead_.position() / round_positions();
-  round_rows_ = ahead_.position() % round_positions() == 0 ? 0 : round_rows_ + rows;
-  if (options_.global_batch && rows < options_.batching.rows) {
+  rounds_ = ahead_->position() / round_positions();
+  round_rows_ = ahead_->position() % round_positions() == 0 ? 0 : round_rows_ + rows;
+  if (runs()) {
+    DecideOfRun(std::move(step.rows), number);
+  } else if (options_.global_batch && rows < options_.batching.rows) {
     EndShort(std::move(step.rows));
   } else if (options_.global_batch ||
              lanes::Owner(number, options_.consumers) == options_.consumer) {
     AddPosition(std::move(step.rows), rows, rows).round = round;
   }
   return true;
+}
+
+// A position that nothing is left for is filled with what others have in its round, or
+// is nobody's.
+void FixedReader::DecideOfRun(std::vector<LaneRange> rows, int64_t number) {
+  const int64_t n = options_.consumers;
+  if (number % n == 0) round_.clear();
+  const bool filled = rows.empty() && options_.remainder == Remainder::kPad;
+  if (!rows.empty()) round_.push_back(rows);
+  if (lanes::Owner(number, n) != options_.consumer || (rows.empty() && !filled)) return;
+  if (filled) rows = round_[(number % n) % std::ssize(round_)];
+  const int64_t all = RowsIn(rows);
+  AddPosition(std::move(rows), all, filled ? 0 : all).round = number / n;
 }
 
 // Of a batch of so many rows this consumer needs all, or a slice; the first so many of
@@ -143,9 +160,13 @@ void FixedReader::EndShort(std::vector<LaneRange> rows) {
 // what the pass began with.
 void FixedReader::EndRounds() {
   ended_ = true;
-  const int64_t filled = ahead_.position() % round_positions();
+  if (runs()) {
+    left_out_rows_ = ahead_->left_out_rows();
+    return;
+  }
+  const int64_t filled = ahead_->position() % round_positions();
   if (filled == 0) return;
-  const int64_t last = ahead_.position() / round_positions();
+  const int64_t last = ahead_->position() / round_positions();
   const bool mine = !positions_.empty() && positions_.back().round == last;
   if (options_.remainder == Remainder::kDrop) {
     if (mine) positions_.pop_back();
@@ -160,14 +181,14 @@ void FixedReader::EndRounds() {
 // Goes through the pass from its start, as often as it takes, to what this consumer's
 // place in the last round is filled with.
 bool FixedReader::FillOne() {
-  CHECK(fill_.has_value());
-  Turns::Step step = fill_->Next(known_);
-  if (step.kind == Turns::Kind::kEnd) {
-    fill_.emplace(whole_, options_.batching);
+  CHECK(fill_ != nullptr);
+  Positions::Step step = fill_->Next(known_);
+  if (step.kind == Positions::Kind::kEnd) {
+    fill_ = lanes::MakePositions(whole_, options_.batching, false);
     return true;
   }
-  unknown_lane_ = step.lane;
-  if (step.kind == Turns::Kind::kUnknown) return false;
+  if (std::exchange(unknown_lane_, step.lane) != step.lane) NeedsChanged();
+  if (step.kind == Positions::Kind::kUnknown) return false;
   if (!short_.empty()) {
     FillShort(step.rows);
   } else if (--fill_left_ == 0) {
@@ -203,11 +224,13 @@ void FixedReader::OnPlaced(const api::LaneAddress& at, std::optional<WorkerId> w
     Do(SendWants{*lane.worker, {{}, {At(number)}, {}}});
   }
   lane.worker = worker;
+  NeedsChanged();
   Send(number, lane);
 }
 
 absl::Status FixedReader::OnKnown(int64_t lane, const lanes::KnownLane& known) {
   if (options_.counted) return absl::OkStatus();
+  if (runs()) TRY(lanes::CheckRuns(lane, known, *options_.batching.runs));
   TRY(known_.Learn(lane, known));
   if (known.ended) CutAsks(lane, known.rows);
   Advance();
@@ -242,10 +265,12 @@ absl::Status FixedReader::OnBatch(const api::BatchHead& head, Token token) {
     credit_.Ask(-1);
   }
   lane.pieces[head.begin] = {head.end, head.tail, head.bytes, head.end - head.begin,
-                             token};
+                             token,    head.key};
   credit_.Receive(head.bytes);
-  if (head.last && !options_.counted) return OnEnd({head.at, head.end});
-  if (!options_.counted) TRY(known_.Learn(head.at.lane, {.rows = head.end}));
+  if (head.last && !options_.counted) return OnEnd({head.at, head.end, head.tails});
+  // Rows of a tail are no batches; where the lane ends is told before any of them.
+  const bool told = runs() && head.tail;
+  if (!options_.counted && !told) TRY(known_.Learn(head.at.lane, {.rows = head.end}));
   Advance();
   return absl::OkStatus();
 }
@@ -258,7 +283,7 @@ absl::Status FixedReader::OnEnd(const api::LaneEnd& end) {
         base::StrCat("lane ", end.at.lane, " ended after ", end.rows,
                      " rows, before those that its files promise: a file has changed"));
   }
-  return OnKnown(end.at.lane, {end.rows, true});
+  return OnKnown(end.at.lane, {end.rows, true, end.tails});
 }
 
 void FixedReader::OnFailed(WorkerId worker, const api::LaneAddress& at) {
@@ -266,12 +291,14 @@ void FixedReader::OnFailed(WorkerId worker, const api::LaneAddress& at) {
   if (at.pass != pass() || found == lanes_.end() || found->second.worker != worker)
     return;
   found->second.worker.reset();
+  NeedsChanged();
 }
 
 void FixedReader::OnWorkerGone(WorkerId worker) {
   for (auto& [number, lane] : lanes_) {
     if (lane.worker == worker) lane.worker.reset();
   }
+  NeedsChanged();
 }
 
 // --- Taking ---
@@ -313,6 +340,7 @@ void FixedReader::TakeRows(const LaneRange& range, TakenBatch& batch) {
   for (int64_t row = range.begin; row < range.end;) {
     const auto found = std::prev(lane.pieces.upper_bound(row));
     Piece& piece = found->second;
+    if (!piece.tail) run_key_ = piece.key;
     const int64_t end = std::min(range.end, piece.end);
     piece.rows_left -= end - row;
     batch.parts.push_back(
@@ -338,9 +366,9 @@ TakenBatch FixedReader::Take() {
 
 // Everybody takes this round.
 void FixedReader::StepTaken(int64_t round) {
-  while (taken_.position() < (round + 1) * round_positions()) {
-    const Turns::Step step = taken_.Next(known_);
-    if (step.kind != Turns::Kind::kBatch) return;
+  while (taken_->position() < (round + 1) * round_positions()) {
+    const Positions::Step step = taken_->Next(known_);
+    if (step.kind != Positions::Kind::kBatch) return;
   }
 }
 
@@ -359,7 +387,7 @@ void FixedReader::Leave() {
 // Where a lane is run is told again when it is needed.
 void FixedReader::ForgetPassed() {
   std::set<int64_t> current;
-  for (const LaneRange& range : ahead_.Ahead(1, known_)) current.insert(range.lane);
+  for (const LaneRange& range : ahead_->Ahead(1, known_)) current.insert(range.lane);
   std::erase_if(lanes_, [&](const auto& entry) {
     const auto& [number, lane] = entry;
     return lane.asks.empty() && lane.pieces.empty() && !current.contains(number);
@@ -369,19 +397,21 @@ void FixedReader::ForgetPassed() {
 // --- Telling ---
 
 void FixedReader::DealMore(const LaneRange& lane) {
-  ahead_.DealMore(lane);
-  taken_.DealMore(lane);
+  ahead_->DealMore(lane);
+  taken_->DealMore(lane);
   wants_lanes_ = false;
   Advance();
 }
 
 bool FixedReader::MayBeginNext() const {
   if (options_.endless) return false;
-  return taken_.Ahead(1, known_).size() == taken_.Ahead(0, known_).size();
+  return taken_->Ahead(1, known_).size() == taken_->Ahead(0, known_).size();
 }
 
 void FixedReader::WriteState(lanes::State& state) const {
-  lanes::SetRest(state, rest(), state.lanes);
+  lanes::Rest left = rest();
+  if (left.run.key < 0) left.run.key = left.run.left > 0 ? run_key_ : -1;
+  lanes::SetRest(state, left, state.lanes);
 }
 
 // Of the lanes that it needs: nobody asks about others any more.
@@ -390,7 +420,7 @@ std::vector<api::KnownRows> FixedReader::Known() const {
   for (const LaneNeed& need : Needs()) {
     const lanes::KnownLane known = known_.Get(need.at.lane);
     if (known.rows == 0 && !known.ended) continue;
-    rows.push_back({need.at, known.rows, known.ended});
+    rows.push_back({need.at, known.rows, known.ended, known.tails});
   }
   return rows;
 }
@@ -398,9 +428,14 @@ std::vector<api::KnownRows> FixedReader::Known() const {
 std::vector<LaneNeed> FixedReader::Needs() const {
   std::vector<LaneNeed> needs;
   if (left_) return needs;
-  std::set<int64_t> listed;
+  std::map<int64_t, size_t> listed;  // By lane, its place.
   const auto add = [&](const LaneRange& range, bool now) {
-    if (!listed.insert(range.lane).second) return;
+    const auto [found, is_new] = listed.emplace(range.lane, needs.size());
+    if (!is_new) {  // What is carried of a lane may stand before what is decided of it.
+      int64_t& from = needs[found->second].from;
+      from = std::min(from, range.begin);
+      return;
+    }
     const auto lane = lanes_.find(range.lane);
     const bool placed = lane != lanes_.end() && lane->second.worker;
     needs.push_back({At(range.lane), range.begin, now, placed});
@@ -414,8 +449,8 @@ std::vector<LaneNeed> FixedReader::Needs() const {
   }
   if (fill_left_ > 0 && unknown_lane_ >= 0) add({unknown_lane_}, /*now=*/true);
   if (ended_) return needs;
-  for (const LaneRange& range : ahead_.Ahead(0, known_)) add(range, /*now=*/true);
-  for (const LaneRange& range : ahead_.Ahead(1, known_)) add(range, /*now=*/false);
+  for (const LaneRange& range : ahead_->Ahead(0, known_)) add(range, /*now=*/true);
+  for (const LaneRange& range : ahead_->Ahead(1, known_)) add(range, /*now=*/false);
   return needs;
 }
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,9 +28,9 @@
 #include "millrace/delivery/pass_reader.h"
 #include "millrace/lanes/known_lanes.h"
 #include "millrace/lanes/order.h"
+#include "millrace/lanes/positions.h"
 #include "millrace/lanes/rest.h"
 #include "millrace/lanes/state.h"
-#include "millrace/lanes/turns.h"
 
 namespace millrace::delivery {
 
@@ -87,7 +88,7 @@ class FixedReader final : public PassReader {
   void DealMore(const lanes::LaneRange& lane);
 
   // What is left of the pass behind what was taken: all consumers', as of this round.
-  lanes::Rest rest() const { return taken_.rest(); }
+  lanes::Rest rest() const { return taken_->rest(); }
 
  private:
   // A batch of this consumer, decided and not taken.
@@ -115,6 +116,7 @@ class FixedReader final : public PassReader {
     int64_t bytes = 0;
     int64_t rows_left = 0;  // Not taken yet.
     Token token = {};
+    int64_t key = -1;  // Where lanes give runs.
   };
 
   struct Lane {
@@ -129,6 +131,7 @@ class FixedReader final : public PassReader {
   void Advance();
   bool DecideOne();
   Position& AddPosition(std::vector<lanes::LaneRange> rows, int64_t all, int64_t valid);
+  void DecideOfRun(std::vector<lanes::LaneRange> rows, int64_t number);
   void EndRounds();
   void EndShort(std::vector<lanes::LaneRange> rows);
   bool FillOne();
@@ -139,12 +142,14 @@ class FixedReader final : public PassReader {
   void CutAsks(int64_t number, int64_t end);
   void Send(int64_t number, const Lane& lane);
   bool IsHere(const lanes::LaneRange& range) const;
-  bool IsAsked(const lanes::LaneRange& range) const;
+  void AskRest(const lanes::LaneRange& range);
   void TakeRows(const lanes::LaneRange& range, TakenBatch& batch);
   void StepTaken(int64_t round);
   void ForgetPassed();
 
   api::LaneAddress At(int64_t lane) const { return {pass(), lane}; }
+
+  bool runs() const { return options_.batching.runs.has_value(); }
 
   // Nobody else reads, and nobody knows what lanes give.
   bool alone() const { return options_.consumers == 1 && !options_.counted; }
@@ -155,10 +160,10 @@ class FixedReader final : public PassReader {
 
   FixedReaderOptions options_;
   lanes::KnownLanes known_;
-  lanes::Turns ahead_;  // Decides.
-  lanes::Turns taken_;  // Follows what was taken.
+  std::unique_ptr<lanes::Positions> ahead_;  // Decides.
+  std::unique_ptr<lanes::Positions> taken_;  // Follows what was taken.
   lanes::Rest whole_;
-  std::optional<lanes::Turns> fill_;     // What the last round is padded with.
+  std::unique_ptr<lanes::Positions> fill_;  // What the last round is padded with.
   int64_t fill_left_ = 0;                // So many positions of that are to be passed.
   std::vector<lanes::LaneRange> short_;  // A last batch that is to be filled up.
   std::deque<Position> positions_;
@@ -170,7 +175,9 @@ class FixedReader final : public PassReader {
   int64_t taken_batches_ = 0;
   int64_t round_rows_ = 0;  // Decided of the round that is not full yet.
   int64_t left_out_rows_ = 0;
-  bool left_ = false;  // Nobody takes any more.
+  int64_t run_key_ = -1;  // Of the last batch of a lane that was taken.
+  std::vector<std::vector<lanes::LaneRange>> round_;  // Decided of it, of runs.
+  bool left_ = false;                                 // Nobody takes any more.
 };
 
 }  // namespace millrace::delivery

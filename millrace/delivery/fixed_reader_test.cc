@@ -213,6 +213,15 @@ TEST(FixedReaderTest, OneConsumerTakesTheTurnsOfAllTracks) {
       ElementsAre(ElementsAre("0[0,2)", "1[0,2)", "0[2,4)", "1[2,4)", "2[0,2)")));
 }
 
+// What was asked for comes, however large it is.
+TEST(FixedReaderTest, FewBatchesAreAskedForUntilTheirSizeWasSeen) {
+  FixedReader reader(Options(), DealAll({100}, 1));
+  reader.OnPlaced({0, 0}, Worker(1));
+  EXPECT_EQ(reader.credit().asked_batches(), 4);
+  ASSERT_THAT(reader.OnBatch(Head(0, 0, 2), TokenOf(1)), IsOk());
+  EXPECT_EQ(reader.credit().asked_batches(), 49);
+}
+
 TEST(FixedReaderTest, ConsumersTakeTurns) {
   EXPECT_THAT(
       TakeAll(Options(0, 2), {4, 4}, 2),

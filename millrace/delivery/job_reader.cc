@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "millrace/delivery/any_reader.h"
 #include "millrace/delivery/lane_server.h"
 #include "millrace/delivery/pass_reader.h"
+#include "millrace/lanes/known_lanes.h"
 #include "millrace/lanes/manifest.h"
 
 namespace millrace::delivery {
@@ -34,11 +36,19 @@ absl::Status CheckRows(int64_t begin, int64_t end) {
       base::StrCat("there are no rows ", begin, " to ", end));
 }
 
+absl::Status CheckKnown(const lanes::KnownLane& known) {
+  if (lanes::IsPossible(known)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      base::StrCat("there is no lane of ", known.rows, " rows with such tails"));
+}
+
 // Checked before anything is counted with it: it came from elsewhere.
 absl::Status CheckPossible(const api::WorkerMessage& message) {
-  if (message.end) TRY(CheckRows(0, message.end->rows));
+  if (message.end) TRY(CheckKnown({message.end->rows, true, message.end->tails}));
+  if (message.skip) TRY(CheckRows(message.skip->begin, message.skip->end));
   if (!message.batch) return absl::OkStatus();
   TRY(CheckRows(message.batch->begin, message.batch->end));
+  TRY(CheckKnown({message.batch->end, message.batch->last, message.batch->tails}));
   const int64_t bytes = message.batch->bytes;
   if (bytes >= 0 && bytes <= kBatchBytesMax) return absl::OkStatus();
   return absl::InvalidArgumentError(base::StrCat("a batch of ", bytes, " bytes"));
@@ -152,8 +162,9 @@ absl::Status JobReader::HearPasses(const api::ConsumerNews& news) {
   for (const api::KnownRows& known : news.known) {
     Pass* const pass = Find(known.at.pass);
     if (pass == nullptr) continue;
-    TRY(CheckRows(0, known.rows));
-    TRY(pass->reader->OnKnown(known.at.lane, {known.rows, known.ended}));
+    const lanes::KnownLane lane{known.rows, known.ended, known.tails};
+    TRY(CheckKnown(lane));
+    TRY(pass->reader->OnKnown(known.at.lane, lane));
   }
   for (const api::PassNews& told : news.passes) {
     Pass* const pass = Find(told.pass);
@@ -189,6 +200,10 @@ absl::Status JobReader::OnWorker(WorkerId worker, const api::WorkerMessage& mess
     if (Pass* const pass = Find(message.failure->at.pass)) {
       pass->reader->OnFailed(worker, message.failure->at);
     }
+  }
+  if (message.skip) {
+    Pass* const pass = Find(message.skip->at.pass);
+    if (pass != nullptr && pass->any != nullptr) pass->any->OnSkip(*message.skip);
   }
   if (message.refused) return absl::FailedPreconditionError(*message.refused);
   return absl::OkStatus();
@@ -246,9 +261,40 @@ api::ConsumerBeat JobReader::Beat() {
     }
     if (pass.any == nullptr) continue;
     api::PassBeat& about = beat.passes.emplace_back(pass.any->Beat());
+    if (number == pass_) told_ = about;
     if (!pass.any->begun()) about.facts = pass.facts;
   }
   return beat;
+}
+
+bool JobReader::MustTell() {
+  const bool needs_more = NeedsMore();
+  return needs_more || HasTakenAll();
+}
+
+bool JobReader::NeedsMore() {
+  bool changed = false;
+  for (auto& [number, pass] : passes_) changed |= pass.reader->TakeNeedsChanged();
+  if (!changed) return false;
+  std::set<api::LaneAddress> unplaced;
+  for (const LaneNeed& need : Needs()) {
+    if (!need.placed) unplaced.insert(need.at);
+  }
+  const bool more = !std::ranges::includes(unplaced_, unplaced);
+  unplaced_ = std::move(unplaced);
+  return more;
+}
+
+// Else the end of every pass would wait for the next beat, and what follows rows that
+// were given up.
+bool JobReader::HasTakenAll() const {
+  const AnyReader* const any = passes_.at(pass_).any;
+  if (any == nullptr || any->ready() != PassReader::Ready::kWait) return false;
+  const api::PassBeat now = any->Beat();
+  const bool nothing = now.finished.empty() && now.promises.empty() && !now.hungry;
+  const bool told = now.pass == told_.pass && now.finished == told_.finished &&
+                    now.promises == told_.promises && now.hungry == told_.hungry;
+  return !nothing && !told;
 }
 
 }  // namespace millrace::delivery

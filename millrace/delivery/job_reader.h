@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -87,6 +88,11 @@ class JobReader {
   // What the dispatcher is to hear; who says it is left out.
   api::ConsumerBeat Beat();
 
+  // Tells whether the dispatcher is to hear something at once, with a beat of its own:
+  // that nobody runs a lane that is needed, once for each; or, where the training loop
+  // waits, in any order, that all it has was taken.
+  bool MustTell();
+
   // In any order the readers of passes, for who checks what must hold.
   const AnyReader* AnyOf(int64_t pass) const;
 
@@ -101,6 +107,8 @@ class JobReader {
   absl::Status HearPasses(const api::ConsumerNews& news);
   void ShareCredit();
   void LeavePass(Pass& pass);
+  bool NeedsMore();
+  bool HasTakenAll() const;
 
   JobReaderOptions options_;
   std::map<int64_t, Pass> passes_;  // By their numbers.
@@ -110,6 +118,8 @@ class JobReader {
   int64_t taken_ = 0;          // Batches, of passes that are gone.
   int64_t left_out_rows_ = 0;  // Of these.
   bool tell_known_ = false;
+  std::set<api::LaneAddress> unplaced_;  // That it needed when that last changed.
+  api::PassBeat told_;  // What the last beat said of the pass, in any order.
   std::vector<ReaderAction> left_;  // What is to be done for passes that are gone.
 };
 

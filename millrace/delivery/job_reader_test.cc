@@ -199,6 +199,39 @@ TEST(JobReaderTest, InAnyOrderPassesAreKeptUntilAllHaveGoneOn) {
   EXPECT_THAT(job.Beat().passes, ElementsAre(Field(&api::PassBeat::pass, 1)));
 }
 
+TEST(JobReaderTest, WhoHasTakenAllItHasTellsSoAtOnce) {
+  JobReader job({});
+  job.Begin(Any(0));
+  api::ConsumerNews news{.version = 1};
+  news.passes = {{.pass = 0, .rights = {{1, 0, 0, 2}}, .horizon = 9}};
+  news.placed = {{{0, 0, 1}, 1}};
+  ASSERT_THAT(job.OnNews(news), IsOk());
+  job.Beat();
+  EXPECT_FALSE(job.MustTell()) << "it waits for a worker";
+  api::WorkerMessage batch = Batch(0, 0, 0);
+  batch.batch->at.right = 1;
+  ASSERT_THAT(job.OnWorker(kWorker, batch, MakeId<Token>(1)), IsOk());
+  EXPECT_FALSE(job.MustTell()) << "it has something to take";
+  job.Take();
+  EXPECT_TRUE(job.MustTell());
+  job.Beat();
+  EXPECT_FALSE(job.MustTell()) << "it has told";
+}
+
+TEST(JobReaderTest, LanesThatNobodyRunsAreToldAtOnceButOnce) {
+  JobReader job({});
+  job.Begin(Fixed(0));
+  EXPECT_TRUE(job.MustTell());
+  EXPECT_FALSE(job.MustTell()) << "it has told";
+  ASSERT_THAT(job.OnNews(Placed({{0, 0}, {0, 1}})), IsOk());
+  EXPECT_FALSE(job.MustTell());
+  ASSERT_THAT(job.OnWorker(kWorker, Batch(0, 0, 0), MakeId<Token>(1)), IsOk());
+  job.Take();
+  EXPECT_FALSE(job.MustTell()) << "batches come and go";
+  job.OnWorkerGone(kWorker);
+  EXPECT_TRUE(job.MustTell());
+}
+
 TEST(JobReaderTest, NewsThatWereOvertakenChangeNothing) {
   JobReader job({});
   job.Begin(Fixed(0));

@@ -13,6 +13,7 @@ api::LaneReport ReportOf(const LaneNews& news) {
                          .rows = news.rows,
                          .ended = news.ended,
                          .released = news.released};
+  report.tails = news.tails;
   if (news.failed.ok()) return report;
   report.failed = api::ToError(news.failed);
   return report;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <ranges>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -45,6 +46,7 @@ void LaneServer::Assign(const JobLane& key, const Assignment& assignment) {
     return;
   }
   Lane& lane = Add(key, assignment.from, assignment.members);
+  const bool news = !lane.assigned || lane.now != assignment.now;
   if (lane.members != assignment.members) {  // A reader that came first said otherwise.
     Stop(lane);
     lane.members = assignment.members;
@@ -53,7 +55,8 @@ void LaneServer::Assign(const JobLane& key, const Assignment& assignment) {
   lane.now = assignment.now;
   LetGoBefore(lane, assignment.from);
   PullMore(lane);
-  StartWaiting();
+  // It is said of every lane again and again.
+  if (news || !lane.run) StartWaiting();
 }
 
 // Nobody needs rows before this one: their readers have them from elsewhere.
@@ -112,7 +115,7 @@ void LaneServer::OnMade(RunId run, const Made& made) {
     actions_.emplace_back(Drop{made.token});
     return;
   }
-  const JobLane key = found->second;
+  const JobLane key = found->second.lane;
   Lane& lane = lanes_.at(key);
   CHECK_EQ(made.begin, lane.next);
   lane.pulling = false;
@@ -127,23 +130,27 @@ void LaneServer::OnMade(RunId run, const Made& made) {
   if (made.tail) {  // So it is the last; nobody need wait until the run says so.
     StopRunOf(lane);
     lane.rows = made.end;
+    lane.tails = made.tails;
     news.ended = true;
+    news.tails = made.tails;
   }
   Serve(key);
 }
 
-void LaneServer::OnEnded(RunId run, int64_t rows) {
+void LaneServer::OnEnded(RunId run, int64_t rows, const std::vector<int64_t>& tails) {
   const auto found = runs_.find(run);
   if (found == runs_.end()) return;
-  const JobLane key = found->second;
-  runs_.erase(found);
+  const JobLane key = found->second.lane;
+  EndRun(found);
   Lane& lane = lanes_.at(key);
   lane.run.reset();
   lane.pulling = false;
   lane.rows = rows;
+  lane.tails = tails;
   LaneNews& news = news_.try_emplace(key, LaneNews{key}).first->second;
   news.rows = rows;
   news.ended = true;
+  news.tails = tails;
   Serve(key);
   StartWaiting();
 }
@@ -151,8 +158,8 @@ void LaneServer::OnEnded(RunId run, int64_t rows) {
 void LaneServer::OnFailed(RunId run, const absl::Status& status) {
   const auto found = runs_.find(run);
   if (found == runs_.end()) return;
-  const JobLane key = found->second;
-  runs_.erase(found);
+  const JobLane key = found->second.lane;
+  EndRun(found);
   Lane& lane = lanes_.at(key);
   lane.run.reset();
   const api::LaneFailure failure{key.at, api::ToError(status)};
@@ -164,6 +171,19 @@ void LaneServer::OnFailed(RunId run, const absl::Status& status) {
   lanes_.erase(key);
   news_.insert_or_assign(key, LaneNews{.lane = key, .failed = status});
   StartWaiting();
+}
+
+void LaneServer::OnSkipped(RunId run, int64_t begin, int64_t end) {
+  const auto found = runs_.find(run);
+  if (found == runs_.end()) return;
+  const JobLane key = found->second.lane;
+  Lane& lane = lanes_.at(key);
+  CHECK_EQ(begin, lane.next);
+  lane.next = end;
+  lane.made = std::max(lane.made, end);
+  lane.had.Add(begin, end);
+  lane.skipped[begin] = {end};
+  Serve(key);
 }
 
 // --- Sending ---
@@ -182,13 +202,17 @@ void LaneServer::SendReady(const JobLane& key) {
     if (served) CountServed(waiting.reader, 1);
     return served;
   });
+  // Who wants it all the same, from now on, has it made again.
+  std::erase_if(lane.skipped, [](const auto& entry) { return entry.second.told; });
   DropSent(lane);
   if (IsDone(lane)) {
     LaneNews& news = news_.try_emplace(key, LaneNews{key}).first->second;
     news.rows = *lane.rows;
     news.ended = news.released = true;
-    done_[key] = {*lane.rows, lane.assigned};
-    Remember(key, *lane.rows);
+    news.tails = lane.tails;
+    const api::LaneEnd end{key.at, *lane.rows, lane.tails};
+    done_[key] = {end, lane.assigned};
+    Remember(key, end);
     lanes_.erase(key);
     return;
   }
@@ -201,8 +225,8 @@ void LaneServer::SendReady(const JobLane& key) {
   PullMore(lane);
 }
 
-void LaneServer::Remember(const JobLane& key, int64_t rows) {
-  if (!ended_.emplace(key, rows).second) return;
+void LaneServer::Remember(const JobLane& key, const api::LaneEnd& end) {
+  if (!ended_.emplace(key, end).second) return;
   ended_order_.push_back(key);
   if (std::ssize(ended_order_) <= kEndedMax) return;
   const JobLane oldest = ended_order_.front();
@@ -216,6 +240,7 @@ void LaneServer::Remember(const JobLane& key, int64_t rows) {
 bool LaneServer::ServeWant(Lane& lane, Waiting& waiting, const JobLane& key) {
   api::Want& want = waiting.want;
   while (want.begin < want.end) {
+    if (TellSkipped(lane, waiting, key)) continue;
     auto block = lane.blocks.upper_bound(want.begin);
     if (block == lane.blocks.begin()) break;
     --block;
@@ -223,10 +248,25 @@ bool LaneServer::ServeWant(Lane& lane, Waiting& waiting, const JobLane& key) {
     SendRows(lane, block->second, waiting, key);
   }
   if (lane.rows && want.begin >= *lane.rows && want.begin < want.end) {
-    TellEnd(waiting.reader, {key.at, *lane.rows});
+    TellEnd(waiting.reader, {key.at, *lane.rows, lane.tails});
     return true;
   }
   return want.begin >= want.end;
+}
+
+// Tells what it will not get, all of it at once.
+bool LaneServer::TellSkipped(Lane& lane, Waiting& waiting, const JobLane& key) {
+  api::Want& want = waiting.want;
+  const auto found = lane.skipped.upper_bound(want.begin);
+  if (found == lane.skipped.begin()) return false;
+  Skipped& skipped = std::prev(found)->second;
+  if (skipped.end <= want.begin) return false;
+  if (!std::exchange(skipped.told, true)) {
+    const api::LaneSkip skip{key.at, want.begin, skipped.end};
+    actions_.emplace_back(SendSkip{waiting.reader, skip});
+  }
+  want.begin = want.batch = std::min(want.end, skipped.end);
+  return true;
 }
 
 // Once, however much behind the end it wants.
@@ -246,13 +286,17 @@ void LaneServer::SendRows(Lane& lane, Block& block, Waiting& waiting,
   const int64_t rows = end - want.begin;
   const int64_t bytes =
       whole ? made.bytes : made.bytes * rows / (made.end - made.begin);
-  actions_.emplace_back(
-      SendBatch{waiting.reader,
-                {key.at, want.begin, end, made.tail, bytes,
-                 want.begin == made.begin ? made.digest_before : "",
-                 end == made.end ? made.digest : "", made.tail && end == made.end},
-                made.token,
-                want.begin - made.begin});
+  const bool last = made.tail && end == made.end;
+  // Who asked before it knew where the lane ends must know which rows of it it has.
+  if (!made.tails.empty() && !last)
+    TellEnd(waiting.reader, {key.at, made.end, made.tails});
+  actions_.emplace_back(SendBatch{waiting.reader,
+                                  {key.at, want.begin, end, made.tail, bytes,
+                                   want.begin == made.begin ? made.digest_before : "",
+                                   end == made.end ? made.digest : "", last, made.key,
+                                   last ? made.tails : std::vector<int64_t>()},
+                                  made.token,
+                                  want.begin - made.begin});
   const Sent sent{waiting.reader, want.begin, end};
   if (std::ranges::find(block.sent, sent) == block.sent.end()) {
     block.sent.push_back(sent);
@@ -312,36 +356,9 @@ void LaneServer::Stop(Lane& lane) {
 void LaneServer::StopRunOf(Lane& lane) {
   if (!lane.run) return;
   actions_.emplace_back(StopRun{*lane.run});
-  runs_.erase(*lane.run);
+  EndRun(runs_.find(*lane.run));
   lane.run.reset();
   lane.pulling = false;
-}
-
-// Lanes that are needed now come before those that will be.
-void LaneServer::StartWaiting() {
-  const auto to_start = [](const Lane& lane) {
-    const bool fresh = lane.assigned && !lane.rows && lane.blocks.empty();
-    return !lane.run && (fresh || !lane.waiting.empty());
-  };
-  for (auto& [key, lane] : lanes_) {
-    if (!IsNeeded(lane) || !to_start(lane)) continue;
-    if (runs() >= options_.runs_max && !MakeRoom()) return;
-    Start(key, lane);
-  }
-  for (auto& [key, lane] : lanes_) {
-    if (runs() >= options_.runs_max) return;
-    if (to_start(lane)) Start(key, lane);
-  }
-}
-
-// Stops a lane that nobody needs yet: the last of them.
-bool LaneServer::MakeRoom() {
-  for (auto& [key, lane] : std::views::reverse(lanes_)) {
-    if (!lane.run || IsNeeded(lane)) continue;
-    Stop(lane);
-    return true;
-  }
-  return false;
 }
 
 void LaneServer::Start(const JobLane& key, Lane& lane) {
@@ -351,7 +368,8 @@ void LaneServer::Start(const JobLane& key, Lane& lane) {
   lane.from = from;
   lane.run = base::MakeId<RunId>(next_run_++);
   lane.next = lane.from;
-  runs_[*lane.run] = key;
+  runs_[*lane.run] = {key, SlotOf(key)};
+  ++slots_[SlotOf(key)];
   actions_.emplace_back(StartRun{*lane.run, key, lane.from});
   PullMore(lane);
 }
@@ -390,8 +408,12 @@ std::vector<LaneNews> LaneServer::AllNews() const {
   news.reserve(lanes_.size() + done_.size());
   for (const auto& [key, lane] : lanes_) {
     news.push_back({key, lane.rows.value_or(lane.made), lane.rows.has_value()});
+    news.back().tails = lane.tails;
   }
-  for (const auto& [key, done] : done_) news.push_back({key, done.rows, true, true});
+  for (const auto& [key, done] : done_) {
+    news.push_back({key, done.end.rows, true, true});
+    news.back().tails = done.end.tails;
+  }
   return news;
 }
 

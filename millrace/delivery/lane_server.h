@@ -53,6 +53,8 @@ struct Made {
   std::string digest_before = {};
   std::string digest = {};
   Token token = {};
+  int64_t key = -1;                 // Of a batch, where lanes give runs.
+  std::vector<int64_t> tails = {};  // Of a tail then: its rows, by key.
 };
 
 struct StartRun {
@@ -83,6 +85,12 @@ struct SendEnd {
   api::LaneEnd end;
 };
 
+// Rows that it will not get.
+struct SendSkip {
+  ReaderId reader = {};
+  api::LaneSkip skip;
+};
+
 struct SendFailure {
   ReaderId reader = {};
   api::LaneFailure failure;
@@ -98,7 +106,7 @@ struct Drop {
   Token token = {};
 };
 
-using ServerAction = std::variant<StartRun, StopRun, Pull, SendBatch, SendEnd,
+using ServerAction = std::variant<StartRun, StopRun, Pull, SendBatch, SendEnd, SendSkip,
                                   SendFailure, Refuse, Drop>;
 
 struct Assignment {
@@ -119,6 +127,7 @@ struct LaneNews {
   bool ended = false;     // And no more.
   bool released = false;  // Every row was sent to all who read it.
   absl::Status failed = {};
+  std::vector<int64_t> tails = {};  // Once it has ended, where lanes give runs.
 
   bool operator==(const LaneNews&) const = default;
 };
@@ -134,6 +143,10 @@ class LaneServer {
   // The dispatcher has given it to somebody else, or nobody needs it.
   void Unassign(const JobLane& lane);
 
+  // Jobs with the same share have their lanes made once, for all of them; empty: it
+  // shares with nobody.
+  void SetShare(int64_t job, const std::string& share);
+
   // The starts of a job before this one are over.
   void EndBefore(int64_t job, int64_t incarnation);
 
@@ -145,8 +158,11 @@ class LaneServer {
 
   // What the engine tells of runs; of those that were stopped it changes nothing.
   void OnMade(RunId run, const Made& made);
-  void OnEnded(RunId run, int64_t rows);
+  void OnEnded(RunId run, int64_t rows, const std::vector<int64_t>& tails = {});
   void OnFailed(RunId run, const absl::Status& status);
+
+  // The run goes on behind rows that its job does without.
+  void OnSkipped(RunId run, int64_t begin, int64_t end);
 
   // What is to be done, in order.
   std::vector<ServerAction> TakeActions() { return std::exchange(actions_, {}); }
@@ -158,7 +174,8 @@ class LaneServer {
   // for one that has forgotten them.
   std::vector<LaneNews> AllNews() const;
 
-  int64_t runs() const { return std::ssize(runs_); }
+  // Lanes that are made now: one that several jobs share is one.
+  int64_t runs() const { return std::ssize(slots_); }
 
   // Whether nobody needs any lane from here.
   bool idle() const { return lanes_.empty(); }
@@ -178,6 +195,11 @@ class LaneServer {
     std::vector<Sent> sent = {};
   };
 
+  struct Skipped {
+    int64_t end = 0;
+    bool told = false;  // To who waits for some of it.
+  };
+
   struct Waiting {
     ReaderId reader = {};
     api::Want want;  // What is still to be sent of it.
@@ -188,16 +210,18 @@ class LaneServer {
     int64_t members = 1;
     bool assigned = false;
     bool now = false;
-    int64_t from = 0;                      // Where a run begins.
-    std::optional<RunId> run = {};         // Makes it now.
-    bool pulling = false;                  // The run was told to make one.
-    int64_t next = 0;                      // The row it makes next.
-    int64_t made = 0;                      // Rows that are known to exist.
-    std::optional<int64_t> rows = {};      // In all, once it is known.
-    std::map<int64_t, Block> blocks = {};  // By first row.
-    std::vector<int64_t> spent = {};       // Blocks that all have had, by first row.
-    int64_t bytes = 0;                     // In them.
-    lanes::LaneSet had;                    // Rows that were sent to all.
+    int64_t from = 0;                         // Where a run begins.
+    std::optional<RunId> run = {};            // Makes it now.
+    bool pulling = false;                     // The run was told to make one.
+    int64_t next = 0;                         // The row it makes next.
+    int64_t made = 0;                         // Rows that are known to exist.
+    std::optional<int64_t> rows = {};         // In all, once it is known.
+    std::vector<int64_t> tails = {};          // Then: of them, by key.
+    std::map<int64_t, Block> blocks = {};     // By first row.
+    std::vector<int64_t> spent = {};          // Blocks that all have had, by first row.
+    int64_t bytes = 0;                        // In them.
+    lanes::LaneSet had;                       // Rows that were sent to all.
+    std::map<int64_t, Skipped> skipped = {};  // Rows that nobody gets, by the first.
     std::vector<Waiting> waiting = {};
   };
 
@@ -209,8 +233,21 @@ class LaneServer {
 
   // A lane that all have had.
   struct Done {
-    int64_t rows = 0;
+    api::LaneEnd end;
     bool assigned = false;  // Else it is forgotten with its end.
+  };
+
+  // What the runs of all jobs that share a lane take up together.
+  struct Slot {
+    int64_t share = 0;  // Its number; 0: the job has its own.
+    JobLane lane = {};  // Of the job; where it shares, of any.
+
+    auto operator<=>(const Slot&) const = default;
+  };
+
+  struct Run {
+    JobLane lane;
+    Slot slot;
   };
 
   using Member = std::tuple<int64_t, int64_t, int64_t>;  // Job, consumer, member.
@@ -224,6 +261,7 @@ class LaneServer {
   void SendReady(const JobLane& key);
   void TellEnd(ReaderId reader, const api::LaneEnd& end);
   bool ServeWant(Lane& lane, Waiting& waiting, const JobLane& key);
+  bool TellSkipped(Lane& lane, Waiting& waiting, const JobLane& key);
   void SendRows(Lane& lane, Block& block, Waiting& waiting, const JobLane& key);
   void DropSent(Lane& lane);
   void Erase(Lane& lane, std::map<int64_t, Block>::iterator block);
@@ -231,8 +269,13 @@ class LaneServer {
   static bool IsDone(const Lane& lane);
   void Stop(Lane& lane);
   void StopRunOf(Lane& lane);
+  Slot SlotOf(const JobLane& key) const;
+  bool HasSlotFor(const JobLane& key) const;
+  bool IsNeeded(const Slot& slot) const;
+  void EndRun(std::map<RunId, Run>::iterator run);
   void StartWaiting();
   bool MakeRoom();
+  bool HasSlotBeyond(int64_t job) const;
 
   static bool IsNeeded(const Lane& lane) { return lane.now || !lane.waiting.empty(); }
 
@@ -245,15 +288,19 @@ class LaneServer {
   void PullMore(Lane& lane);
   void LetGoForStarved(Lane& lane);
   void LetGoBefore(Lane& lane, int64_t row);
-  void Remember(const JobLane& key, int64_t rows);
+  void Remember(const JobLane& key, const api::LaneEnd& end);
 
   LaneServerOptions options_;
   std::map<JobLane, Lane> lanes_;
   std::map<JobLane, Done> done_;
-  std::map<JobLane, int64_t> ended_;  // Rows of the last lanes that all have had.
-  std::deque<JobLane> ended_order_;   // The oldest first.
+  std::map<JobLane, api::LaneEnd> ended_;  // Of the last lanes that all have had.
+  std::deque<JobLane> ended_order_;        // The oldest first.
   std::map<ReaderId, Reader> readers_;
-  std::map<RunId, JobLane> runs_;
+  std::map<RunId, Run> runs_;
+  std::map<Slot, int64_t> slots_;            // Runs in each.
+  std::map<std::string, int64_t> shares_;    // Their numbers.
+  std::map<int64_t, int64_t> share_of_;      // Of jobs; 0: none.
+  std::map<int64_t, int64_t> sharers_;       // Jobs of each.
   std::map<int64_t, int64_t> incarnations_;  // The latest of each job, as assigned.
   std::map<Member, int64_t> generations_;    // The latest of each.
   int64_t next_run_ = 0;

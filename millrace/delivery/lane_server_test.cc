@@ -21,6 +21,41 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
+// --- Lanes that give runs ---
+
+// Two batches, then three rows of the first bucket and two of the second.
+void MakeRuns(LaneServer& server) {
+  Make(server, 0, 0, 1);
+  Make(server, 0, 1, 2);
+  Made tail{.begin = 2, .end = 7, .tail = true, .bytes = 5};
+  tail.token = MakeId<Token>(2);
+  tail.tails = {3, 2};
+  server.OnMade(MakeId<RunId>(0), tail);
+}
+
+TEST(LaneServerTest, WhatFillsNoRunIsToldWithTheEnd) {
+  LaneServer server = Running();
+  Want(server, 0, 0, 1);
+  Want(server, 0, 5, 7);
+  MakeRuns(server);
+  const std::vector<LaneNews> news = server.TakeNews();
+  ASSERT_THAT(news, SizeIs(1));
+  EXPECT_TRUE(news[0].ended);
+  EXPECT_THAT(news[0].tails, ElementsAre(3, 2));
+  EXPECT_THAT(server.AllNews().at(0).tails, ElementsAre(3, 2));
+  EXPECT_THAT(Actions(server), Contains("send 0 rows 5 to 7 of lane 5"));
+}
+
+TEST(LaneServerTest, WhoWantsAPartOfATailIsToldFirstWhereTheLaneEnds) {
+  LaneServer server = Running();
+  Want(server, 0, 2, 3);
+  Want(server, 0, 3, 4);
+  MakeRuns(server);
+  EXPECT_THAT(Actions(server), testing::IsSupersetOf({"tell 0 that lane 5 has 7",
+                                                      "send 0 rows 2 to 3 of lane 5",
+                                                      "send 0 rows 3 to 4 of lane 5"}));
+}
+
 // --- Making ---
 
 TEST(LaneServerTest, AnAssignedLaneIsMadeOneBlockAfterAnother) {
@@ -77,6 +112,16 @@ TEST(LaneServerTest, RoomIsMadeForWhatIsNeededNow) {
               ElementsAre("stop run 0", "start run 3 of lane 3 at 0", "pull run 3"));
   server.Assign(LaneOf(4), {.now = true});
   EXPECT_THAT(Actions(server), IsEmpty()) << "all are needed now";
+}
+
+TEST(LaneServerTest, EveryJobHasALaneAtWorkWhateverOthersNeed) {
+  LaneServer server({.runs_max = 2});
+  for (int64_t lane = 0; lane < 3; ++lane) server.Assign(LaneOf(lane), {.now = true});
+  server.TakeActions();
+  JobLane other = LaneOf(0);
+  ++other.job;
+  for (; other.at.lane < 2; ++other.at.lane) server.Assign(other, {.now = true});
+  EXPECT_THAT(Actions(server), ElementsAre("start run 2 of lane 0 at 0", "pull run 2"));
 }
 
 TEST(LaneServerTest, WhatSomebodyWaitsForIsNeededNow) {
@@ -531,6 +576,56 @@ TEST(LaneServerTest, RowsThatAreMadeAgainAreNotUnlearnt) {
   Want(server, 7, 0, 4);
   Make(server, 1, 0, 4);
   EXPECT_THAT(server.AllNews(), ElementsAre(LaneNews{LaneOf(5), 8}));
+}
+
+TEST(LaneServerTest, JobsThatShareALaneTakeOneSlot) {
+  LaneServer server({.runs_max = 1});
+  for (const int64_t job : {1, 2}) {
+    server.SetShare(job, "rows");
+    server.Assign({job, 1, {0, 5}}, {.now = true});
+    server.Assign({job, 1, {0, 6}}, {.now = true});
+  }
+  EXPECT_EQ(server.runs(), 1);
+  EXPECT_THAT(Actions(server), ElementsAre("start run 0 of lane 5 at 0", "pull run 0",
+                                           "start run 1 of lane 5 at 0", "pull run 1"));
+  server.Unassign({1, 1, {0, 5}});
+  EXPECT_EQ(server.runs(), 2) << "a job that has none gets one beyond the limit";
+  server.Unassign({2, 1, {0, 5}});
+  EXPECT_EQ(server.runs(), 1) << "both have the other lane now";
+}
+
+TEST(LaneServerTest, WhoGoesOnWithWhatWasMadeForOthersDoesNotRaiseTheLimitForEver) {
+  LaneServer server({.runs_max = 1});
+  for (const int64_t job : {1, 2}) server.SetShare(job, "rows");
+  server.Assign({1, 1, {0, 5}}, {.now = true});
+  for (const int64_t lane : {6, 7, 8, 9}) {
+    server.Assign({2, 1, {0, lane}}, {.now = true});  // It has no other.
+    server.Assign({1, 1, {0, lane}}, {.now = true});
+    server.Unassign({2, 1, {0, lane}});
+  }
+  EXPECT_EQ(server.runs(), 3) << "one, and one more for each job";
+}
+
+TEST(LaneServerTest, WhatIsSkippedIsToldOnceAndMadeIfItIsWantedAllTheSame) {
+  LaneServer server = Running();
+  Make(server, 0, 0, 4);
+  server.OnSkipped(MakeId<RunId>(0), 4, 12);
+  server.TakeActions();
+  Want(server, 0, 0, 4);
+  EXPECT_THAT(Actions(server), Contains("send 0 rows 0 to 4 of lane 5"));
+  Want(server, 0, 4, 8);
+  EXPECT_THAT(Actions(server), ElementsAre("tell 0 that lane 5 skips 4 to 12"));
+  Want(server, 0, 8, 12);
+  EXPECT_THAT(Actions(server), Contains("start run 1 of lane 5 at 8"));
+}
+
+TEST(LaneServerTest, WhatIsSkippedIsToldOnceForAllThatWaitsForIt) {
+  LaneServer server = Running();
+  Want(server, 0, 0, 4);
+  Want(server, 0, 4, 8);
+  server.TakeActions();
+  server.OnSkipped(MakeId<RunId>(0), 0, 12);
+  EXPECT_THAT(Actions(server), ElementsAre("tell 0 that lane 5 skips 0 to 12"));
 }
 
 }  // namespace

@@ -42,6 +42,11 @@ inline std::string Words(const SendEnd& send) {
                       " has ", send.end.rows);
 }
 
+inline std::string Words(const SendSkip& send) {
+  return base::StrCat("tell ", ToNumber(send.reader), " that lane ", send.skip.at.lane,
+                      " skips ", send.skip.begin, " to ", send.skip.end);
+}
+
 inline std::string Words(const SendFailure& send) {
   return base::StrCat("tell ", ToNumber(send.reader), " of ", send.failure.error.code,
                       ": ", send.failure.error.message);

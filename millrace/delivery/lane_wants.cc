@@ -145,8 +145,8 @@ std::string LaneServer::AddWant(ReaderId id, const api::Want& want) {
   const JobLane key = KeyOf(reader.hello, want.at);
   // A reader that asked before it knew where the lane ends need not have it run again.
   const auto ended = ended_.find(key);
-  if (ended != ended_.end() && want.begin >= ended->second) {
-    TellEnd(id, {want.at, ended->second});
+  if (ended != ended_.end() && want.begin >= ended->second.rows) {
+    TellEnd(id, ended->second);
     return "";
   }
   if (reader.wants >= kWantsMax) return "it wants too much at once";

@@ -84,9 +84,15 @@ class Credit {
 
   int64_t used() const { return held_bytes_ + asked_batches_ * each(); }
 
-  bool HasRoom() const { return used() + each() <= bytes_; }
+  // Of batches whose size nobody knows yet few are asked for: what was asked for comes.
+  bool HasRoom() const {
+    const bool too_many = seen_batches_ == 0 && asked_batches_ >= kUnseenMax;
+    return !too_many && used() + each() <= bytes_;
+  }
 
  private:
+  static constexpr int64_t kUnseenMax = 4;
+
   // Of a batch: what those were that came; until then, as was said.
   int64_t each() const {
     if (seen_batches_ == 0) return batch_bytes_;
@@ -160,6 +166,10 @@ class PassReader {
 
   std::vector<ReaderAction> TakeActions() { return std::exchange(actions_, {}); }
 
+  // Tells whether a lane that nobody runs may have come to be needed since it was last
+  // asked: Needs looks at all there is, which is too much for every batch.
+  bool TakeNeedsChanged() { return std::exchange(needs_changed_, false); }
+
   const Credit& credit() const { return credit_; }
 
   // Changes how many bytes may wait here; heeded from the next message on.
@@ -168,11 +178,14 @@ class PassReader {
  protected:
   void Do(ReaderAction action) { actions_.push_back(std::move(action)); }
 
+  void NeedsChanged() { needs_changed_ = true; }
+
   // Wants rows of a worker, in one message with others.
   void SendWant(WorkerId worker, const api::Want& want);
 
  private:
   int64_t pass_;
+  bool needs_changed_ = true;
   std::vector<ReaderAction> actions_;
 
  protected:

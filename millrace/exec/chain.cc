@@ -36,7 +36,13 @@ class Chain::Output final : public ops::Emitter, public ops::BadRows {
       return chain_->PushAt(place_ + 1, std::move(block));
     }
     chain_->collected_.push_back(Item::Of(std::move(block)));
+    chain_->collected_.back().key = chain_->key_;
     return absl::OkStatus();
+  }
+
+  absl::Status EmitOf(int64_t key, core::Block batch) override {
+    if (place_ == chain_->plan_.join) chain_->key_ = key;
+    return Emit(std::move(batch));
   }
 
   absl::Status EmitTail(int64_t key, core::Block rows) override {

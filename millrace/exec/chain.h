@@ -96,6 +96,7 @@ class Chain {
   std::vector<std::unique_ptr<Output>> outputs_;  // One of each operator.
   std::vector<Item> collected_;
   Tails tails_;
+  int64_t key_ = -1;    // Of what leaves the joining operator, where it tells.
   int finishing_;       // The place that is being finished.
   bool named_ = false;  // The error on its way out has been named.
   int timed_ = -1;      // The place whose time is running.

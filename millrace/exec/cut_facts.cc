@@ -28,6 +28,8 @@ int64_t Times(int64_t a, int64_t b) {
 
 bool IsRowWise(const ir::Pipeline& node) { return node.schema().traits.row_wise; }
 
+bool Sinks(const ir::Pipeline& node) { return node.schema().traits.sinks; }
+
 bool LooksAcross(const ir::Pipeline& node) {
   return node.schema().looks_across_lanes(node.arguments());
 }
@@ -66,13 +68,13 @@ std::string PlacesNotKnown(const std::vector<ir::Pipeline>& nodes, int place,
 // Why an operator looks at more rows than those of one lane, and what to do about it;
 // empty when none does. `counted`: the source knows its rows.
 std::string LooksAcrossLanes(const std::vector<ir::Pipeline>& nodes, bool counted,
-                             bool ignored_behind) {
+                             bool ignored_behind, int runs_place) {
   constexpr int kNone = -1;
   // The first place that rows are not known of.
   int uncounted = counted && !MayLeaveOut(nodes, 0, ignored_behind) ? kNone : 0;
   for (int place = 1; place < static_cast<int>(nodes.size()); ++place) {
     const ir::OperatorTraits& traits = nodes[place].schema().traits;
-    if (LooksAcross(nodes[place])) {
+    if (place != runs_place && LooksAcross(nodes[place])) {
       return base::StrCat(NameAt(nodes, place), " looks at the rows of all lanes",
                           HasPerLane(nodes[place])
                               ? "; with per_lane=true it takes each lane by itself, "
@@ -90,23 +92,47 @@ std::string LooksAcrossLanes(const std::vector<ir::Pipeline>& nodes, bool counte
 }
 
 // The same for operators behind the last batching one, where lanes are already joined.
-std::string MixesBatches(const std::vector<ir::Pipeline>& nodes) {
+// `whole`: what is batched ends with a whole batch in every lane.
+std::string MixesBatches(const std::vector<ir::Pipeline>& nodes, bool whole) {
   const int batching = LastBatching(nodes);
   if (batching < 0 || JoinPlace(nodes, batching) == batching) return "";
   const auto mixes =
       std::find_if_not(nodes.begin() + batching + 1, nodes.end(), IsRowWise);
+  // What is only written down may be in many lanes, if these have the same batches.
+  const bool stacks = nodes[batching].schema().traits.stacks_runs;
+  if (whole && stacks && Sinks(*mixes)) return "";
   return base::StrCat(NameAt(nodes, static_cast<int>(mixes - nodes.begin())),
                       " looks at more than one batch of ", NameAt(nodes, batching),
                       "; put it in front of that, where that serves");
 }
 
-std::string OneLaneReason(const std::vector<ir::Pipeline>& nodes, bool counted,
-                          bool ignored_behind) {
-  std::string reason = LooksAcrossLanes(nodes, counted, ignored_behind);
-  return reason.empty() ? MixesBatches(nodes) : reason;
+// Whether what comes out depends on where lanes end. `whole`: as above.
+bool ShowsCut(const ir::Pipeline& node, bool whole) {
+  const ir::OperatorTraits& traits = node.schema().traits;
+  const bool begins = traits.source || traits.branches();
+  const bool stacks = whole && traits.stacks_runs;
+  return !(begins || traits.row_wise || traits.positional || traits.sinks || stacks);
+}
+
+// What lanes that give runs must hold: of each key so many runs.
+void AddRuns(const ir::KeyedRuns& runs, int64_t rows_per_row, lanes::CutFacts& facts) {
+  constexpr int64_t kRunsPerKey = 16;
+  constexpr int64_t kRunsLeast = 4;       // Else much of a lane would be tails.
+  constexpr int64_t kBatchesPerKey = 64;  // As lanes::DecideCut has it.
+  const int64_t batches = std::max(kBatchesPerKey, Times(kRunsPerKey, runs.group));
+  facts.batch_rows = Times(rows_per_row, std::ranges::max(runs.sizes));
+  int64_t batch_of_each = 0;
+  for (const int64_t size : runs.sizes) batch_of_each += size;
+  facts.run_rows = Times(rows_per_row, Times(kRunsLeast * runs.group, batch_of_each));
+  facts.buckets =
+      Times(std::ssize(runs.sizes), (batches + kBatchesPerKey - 1) / kBatchesPerKey);
 }
 
 }  // namespace
+
+bool AreRowWise(const std::vector<ir::Pipeline>& nodes) {
+  return std::all_of(nodes.begin() + 1, nodes.end(), IsRowWise);
+}
 
 std::vector<ir::Pipeline> ChainTo(const ir::Pipeline& last) {
   std::vector<ir::Pipeline> nodes = {last};
@@ -120,6 +146,15 @@ std::vector<ir::Pipeline> ChainTo(const ir::Pipeline& last) {
 int LastBatching(const std::vector<ir::Pipeline>& nodes) {
   for (int i = static_cast<int>(nodes.size()) - 1; i >= 0; --i) {
     if (nodes[i].schema().traits.batching) return i;
+  }
+  return -1;
+}
+
+int RunsPlace(const std::vector<ir::Pipeline>& nodes) {
+  for (int place = static_cast<int>(nodes.size()) - 1; place > 0; --place) {
+    const ir::Pipeline& node = nodes[place];
+    if (node.schema().keyed_runs(node.arguments())) return place;
+    if (!IsRowWise(node)) return -1;
   }
   return -1;
 }
@@ -147,18 +182,24 @@ int64_t BatchSizeOf(const ir::Pipeline& node) {
 }
 
 lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted,
-                           bool ignored_behind) {
+                           bool ignored_behind, bool divisible, bool runs) {
   lanes::CutFacts facts;
+  const int runs_place = runs ? RunsPlace(nodes) : -1;
   int64_t rows_per_row = 1;  // Rows of the source in a row at this place.
   bool by_order = false;     // An operator before this place goes by the rows' order.
   for (int place = 0; place < static_cast<int>(nodes.size()); ++place) {
     const ir::Pipeline& node = nodes[place];
     const ir::OperatorTraits& traits = node.schema().traits;
+    facts.sinks = facts.sinks || traits.sinks;
+    if (traits.sinks) continue;
     if (traits.batching) {
       rows_per_row = Times(rows_per_row, BatchSizeOf(node));
       facts.batch_rows = rows_per_row;
     } else if (!KeepsCount(nodes, place, ignored_behind)) {
       facts.counts_change = true;
+    }
+    if (place == runs_place) {
+      AddRuns(*node.schema().keyed_runs(node.arguments()), rows_per_row, facts);
     }
     facts.permuted = facts.permuted || traits.permutes_all;
     by_order = by_order || traits.positional || LooksAcross(node);
@@ -169,17 +210,27 @@ lanes::CutFacts CutFactsOf(const std::vector<ir::Pipeline>& nodes, bool counted,
           std::max(facts.shuffle_window, Times(window, rows_per_row));
     }
   }
-  facts.one_lane_reason = OneLaneReason(nodes, counted, ignored_behind);
+  const bool whole = counted && divisible && !facts.counts_change;
+  facts.cut_shows = std::ranges::any_of(
+      nodes, [&](const ir::Pipeline& node) { return ShowsCut(node, whole); });
+  facts.one_lane_reason = LooksAcrossLanes(nodes, counted, ignored_behind, runs_place);
+  if (facts.one_lane_reason.empty() && runs_place < 0) {
+    facts.one_lane_reason = MixesBatches(nodes, whole);
+  }
   return facts;
 }
 
 lanes::CutFacts WithBehind(lanes::CutFacts facts,
-                           const std::vector<ir::Pipeline>& behind) {
+                           const std::vector<ir::Pipeline>& behind, bool runs) {
   if (behind.empty()) return facts;
-  const lanes::CutFacts more = CutFactsOf(behind, false);
+  const lanes::CutFacts more = CutFactsOf(behind, false, false, false, runs);
   facts.batch_rows = std::max(facts.batch_rows, more.batch_rows);
+  facts.buckets = std::max(facts.buckets, more.buckets);
+  facts.run_rows = std::max(facts.run_rows, more.run_rows);
   facts.shuffle_window = std::max(facts.shuffle_window, more.shuffle_window);
   facts.counts_change = facts.counts_change || more.counts_change;
+  facts.sinks = facts.sinks || more.sinks;
+  facts.cut_shows = facts.cut_shows || more.cut_shows;
   return facts;
 }
 

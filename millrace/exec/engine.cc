@@ -119,15 +119,11 @@ void Engine::Work(Role role, int thread, const std::stop_token& stop) {
 }
 
 bool Engine::Pick(Role role, Task& task, EngineWork*& work) {
-  for (size_t i = 0; i < works_.size(); ++i) {
-    work = works_[(next_work_ + i) % works_.size()];
-    const bool found =
-        role == Role::kCompute ? work->Claim(true, task) : work->ClaimFetch(true, task);
-    if (!found) continue;
-    next_work_ = (next_work_ + i + 1) % works_.size();
-    return true;
-  }
-  return false;
+  work = works_.Pick([&](EngineWork& candidate) {
+    return role == Role::kCompute ? candidate.Claim(true, task)
+                                  : candidate.ClaimFetch(true, task);
+  });
+  return work != nullptr;
 }
 
 void Engine::RunTask(Task task, EngineWork& work, int thread) {
@@ -174,19 +170,15 @@ void Engine::Wake(EngineWork& work) {
 }
 
 void Engine::WakeAny() {
-  const auto has_work = [](const EngineWork* work) { return work->HasWork(); };
-  const auto has_fetch = [](const EngineWork* work) { return work->HasFetch(); };
-  if (computing_asleep_ > 0 && std::ranges::any_of(works_, has_work)) {
-    compute_.NotifyOne();
-  }
-  if (fetching_asleep_ > 0 && std::ranges::any_of(works_, has_fetch)) {
-    fetch_.NotifyOne();
-  }
+  const auto has_work = [](const EngineWork& work) { return work.HasWork(); };
+  const auto has_fetch = [](const EngineWork& work) { return work.HasFetch(); };
+  if (computing_asleep_ > 0 && works_.Any(has_work)) compute_.NotifyOne();
+  if (fetching_asleep_ > 0 && works_.Any(has_fetch)) fetch_.NotifyOne();
 }
 
-void Engine::Add(EngineWork& work) {
+void Engine::Add(EngineWork& work, const WorkPlace& place) {
   const base::MutexLock lock(&mutex_);
-  works_.push_back(&work);
+  works_.Add(work, place);
   Wake(work);
 }
 
@@ -194,7 +186,7 @@ void Engine::Remove(EngineWork& work) {
   const base::MutexLock lock(&mutex_);
   work.Stop();
   while (work.running() > 0) work.changed().WaitUntil(&mutex_, absl::InfiniteFuture());
-  std::erase(works_, &work);
+  works_.Remove(work);
 }
 
 PassOptions Engine::Completed(PassOptions options) {
@@ -224,13 +216,14 @@ absl::StatusOr<std::unique_ptr<LaneRun>> Engine::OpenLane(
   CHECK(&plan->engine_ == this) << "a plan is run by the engine that made it";
   const base::MutexLock opening(&plan->opening_);
   TRY(plan->Prepare(work));
+  const WorkPlace place = options.place;
   std::unique_ptr<LaneRun> run(
       new LaneRun(plan, work, std::move(options), plan->opened_++));
   {
     const base::MutexLock lock(&mutex_);
     if (plan->wanted_++ == 0) plan->cancelled_->store(false);
   }
-  Add(*run);
+  Add(*run, place);
   return run;
 }
 
@@ -285,7 +278,7 @@ Iterator::Iterator(Engine& engine, PassPlan plan, const ops::Library& library,
              .meters = meters_,
              .threads = std::max(1, engine.options_.threads)},
             start.rest.tracks[0].lanes) {
-  engine_.Add(pass_);
+  engine_.Add(pass_, {});
 }
 
 Iterator::~Iterator() {

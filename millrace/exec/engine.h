@@ -43,6 +43,7 @@
 #include "millrace/exec/pass_run.h"
 #include "millrace/exec/progress.h"
 #include "millrace/exec/stage_run.h"
+#include "millrace/exec/work_queue.h"
 #include "millrace/lanes/rest.h"
 #include "millrace/lanes/state.h"
 #include "millrace/ops/library.h"
@@ -89,6 +90,9 @@ class Engine {
 
   core::PoolStats memory() const { return pool_.stats(); }
 
+  // Gives memory that is kept to be used again back to the system.
+  void TrimMemory() { pool_.Trim(); }
+
   // What caches keep, for all passes.
   const Caches& caches() const { return caches_; }
 
@@ -112,7 +116,7 @@ class Engine {
   // The same for work of any: memory was freed.
   void WakeAny() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  void Add(EngineWork& work);
+  void Add(EngineWork& work, const WorkPlace& place);
   // Waits until no thread works on it, then forgets it.
   void Remove(EngineWork& work);
 
@@ -126,11 +130,10 @@ class Engine {
   base::CondVar compute_;  // There may be work.
   base::CondVar fetch_;
   Memory memory_ ABSL_GUARDED_BY(mutex_);
-  std::vector<EngineWork*> works_ ABSL_GUARDED_BY(mutex_);
+  WorkQueue works_ ABSL_GUARDED_BY(mutex_);
   int computing_asleep_ ABSL_GUARDED_BY(mutex_) = 0;  // Threads.
   int fetching_asleep_ ABSL_GUARDED_BY(mutex_) = 0;
-  size_t next_work_ ABSL_GUARDED_BY(mutex_) = 0;  // Asked first: each in its turn.
-  std::vector<std::jthread> threads_;             // Last: they use all of the above.
+  std::vector<std::jthread> threads_;  // Last: they use all of the above.
 };
 
 // One pass in an engine. One thread uses it, but Cancel may come from any.

@@ -124,7 +124,9 @@ void InOrderStage::Collect(Task& task, const Item& from) {
   int64_t position = from.position;
   for (Item& item : chain_->TakeOutput()) {
     const bool joins = joiner_ != nullptr && !item.left_out;
-    if (joins) position = position_ += RowsInBatch(item.block);
+    if (joins) {
+      position = position_ += counts_batches_ ? 1 : RowsInBatch(item.block);
+    }
     item.position = position;
     item.digest = from.digest;
     if (joins && digest_ != nullptr) {

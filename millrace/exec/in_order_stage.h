@@ -67,6 +67,9 @@ class InOrderStage final : public StageRun {
   // Requires: it joins lanes, and the digest outlives it.
   void SetDigest(lanes::Digest* digest) { digest_ = digest; }
 
+  // Has batches counted, rather than the rows in them. Requires: it joins lanes.
+  void CountBatches() { counts_batches_ = true; }
+
   // What the digest was before the first batch. Requires: one has come out.
   const lanes::Digest& skipped() const { return skipped_; }
 
@@ -100,6 +103,7 @@ class InOrderStage final : public StageRun {
   Stream stream_;         // Of what comes in, but for own rows while they come.
   int64_t rows_ = 0;      // Own ones, that came in.
   int64_t position_ = 0;  // Rows in batches.
+  bool counts_batches_ = false;
   Sink& next_;
   ItemQueue queue_;
   bool input_ended_ = false;

@@ -22,7 +22,17 @@ std::optional<JoinFacts> JoinOf(const PassPlan& plan) {
   return JoinFacts{.name = node.name(),
                    .number = plan.numbers[plan.join],
                    .batch_rows = BatchSizeOf(node),
-                   .drop_remainder = drops != nullptr && drops->As<bool>()};
+                   .drop_remainder = drops != nullptr && drops->As<bool>(),
+                   .runs = plan.runs};
+}
+
+// Nothing is done to batches, nor do their rows depend on which others are beside them.
+bool IsResizable(const PassPlan& plan) {
+  if (plan.join >= std::ssize(plan.nodes)) return false;
+  if (plan.nodes[plan.join].name() != "batch") return false;
+  return std::all_of(
+      plan.nodes.begin() + plan.join + 1, plan.nodes.end(),
+      [](const ir::Pipeline& node) { return node.name() == "prefetch"; });
 }
 
 // The Python package writes functions as attachments; other operators have expressions.
@@ -47,6 +57,7 @@ PassOptions PassOfJob(uint64_t seed, int64_t pass, lanes::Listing listing,
   options.epoch = static_cast<uint64_t>(pass);
   options.listing = std::move(listing);
   options.cuts = std::move(cuts);
+  options.runs = true;
   return options;
 }
 
@@ -54,6 +65,8 @@ JobFacts FactsOf(const PassPlan& plan, const ir::Pipeline& written) {
   JobFacts facts = {.join = JoinOf(plan),
                     .lane_bytes = LeastMemory(plan),
                     .row_fingerprint = ir::RowFingerprint(written),
+                    .fingerprint = written.fingerprint(),
+                    .resizable = IsResizable(plan),
                     .manifest_hash = plan.manifest_hash,
                     .cuts = plan.cuts,
                     .one_lane_reason = plan.one_lane_reason};

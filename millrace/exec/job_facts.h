@@ -9,6 +9,7 @@
 
 #include "millrace/base/sha256.h"
 #include "millrace/exec/pass_plan.h"
+#include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/listing.h"
@@ -21,6 +22,8 @@ struct JoinFacts {
   int number = 0;    // In the text form of the pipeline as it is run.
   int64_t batch_rows = 0;
   bool drop_remainder = false;
+  std::optional<ir::KeyedRuns> runs =
+      {};  // Where lanes give such: batches are counted.
 };
 
 struct JobFacts {
@@ -34,6 +37,10 @@ struct JobFacts {
   std::optional<JoinFacts> join = {};
   int64_t lane_bytes = 0;  // The least working set of an open lane, as far as known.
   base::Sha256 row_fingerprint = {};
+  base::Sha256 fingerprint = {};  // The same with the size of the last batch.
+  // What is joined last comes out as it is: a batch of another size is made of the rows
+  // of these.
+  bool resizable = false;
   base::Sha256 manifest_hash = {};
   std::vector<lanes::CutRecord> cuts = {};
   std::string one_lane_reason = {};  // Empty where there may be many.

@@ -197,6 +197,7 @@ std::unique_ptr<StageRun> Lane::MakeStage(const Stage& stage, Sink& next) {
       std::move(chain), joins ? &with_.joiner : nullptr, turn_, next, limits);
   if (joins) joining_ = made.get();
   if (joins && digests_) made->SetDigest(&digest_);
+  if (joins && with_.plan.runs) made->CountBatches();
   return made;
 }
 

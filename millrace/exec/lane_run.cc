@@ -6,6 +6,7 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -43,8 +44,10 @@ bool Joins(const PassPlan& plan) { return plan.join < std::ssize(plan.nodes); }
 
 LaneStart StartOf(const PassPlan& plan, const LaneWork& work, int64_t buffer_bytes,
                   int64_t number) {
+  // Which rows are in the batches before is not known unless they are made.
+  const int64_t begin = plan.runs ? 0 : work.from_row;
   LaneStart start = {
-      .range = {.lane = work.lane, .begin = work.from_row, .end = lanes::kRowsMax},
+      .range = {.lane = work.lane, .begin = begin, .end = lanes::kRowsMax},
       .ready = {.items = kReadyItemsMax, .bytes = buffer_bytes},
       .digests = true};
   if (Joins(plan)) start.position = FirstPlace(plan, number % kLanesApart);
@@ -110,9 +113,10 @@ LaneRun::LaneRun(std::shared_ptr<LanePlan> plan, const LaneWork& work,
       engine_(plan_->engine_),
       work_(work),
       options_(std::move(options)),
-      batch_rows_(Joins(plan_->plan_)
-                      ? BatchSizeOf(plan_->plan_.nodes[plan_->plan_.join])
-                      : 0) {
+      batch_rows_(
+          Joins(plan_->plan_)
+              ? BatchSizeOf(plan_->plan_.nodes[plan_->plan_.join])  // Of runs: 1.
+              : 0) {
   const Lane::With with = {.plan = plan_->plan_,
                            .place = plan_->place_,
                            .work = plan_->work_,
@@ -191,6 +195,10 @@ void LaneRun::EndCall() {
 void LaneRun::Ended(int64_t /*turn*/, Stream stream, Carry left) {
   for (const TurnRows& part : stream) joined_rows_ += part.rows;
   for (Tails& tails : left.tails) {
+    if (runs()) {
+      tails_ = std::move(tails);
+      return;
+    }
     for (auto& [key, rows] : tails) tail_ = std::move(rows);
   }
 }
@@ -232,7 +240,13 @@ absl::StatusOr<std::optional<LaneBatch>> LaneRun::Poll(bool call) {
   Taken taken = Take(call);
   status_ = taken.status;
   TRY(status_);
-  if (taken.ended) return GiveEnd();
+  while (runs() && !taken.blocks.empty() && taken.position <= work_.from_row) {
+    left_out_.clear();
+    taken = Take(call);
+    status_ = taken.status;
+    TRY(status_);
+  }
+  if (taken.ended) return runs() ? GiveKeyedEnd() : GiveEnd();
   if (taken.blocks.empty()) return std::nullopt;
   absl::StatusOr<LaneBatch> batch = BatchOf(std::move(taken));
   status_ = batch.status();
@@ -280,6 +294,8 @@ void LaneRun::TakeItem(Taken& taken) {
   if (!taken.status.ok() || item.block.rows() == 0) return;
   taken.position = item.position;
   taken.digest = item.digest;
+  taken.key = item.key;
+  batches_ = item.position;
   taken.blocks.push_back(std::move(item.block));
 }
 
@@ -287,9 +303,10 @@ absl::StatusOr<LaneBatch> LaneRun::BatchOf(Taken taken) {
   LaneBatch batch = {.block = taken.blocks.size() == 1
                                   ? std::move(taken.blocks.front())
                                   : TRY(core::Concatenate(taken.blocks, engine_.pool_)),
-                     .end_row = work_.from_row + taken.position,
+                     .end_row = (runs() ? 0 : work_.from_row) + taken.position,
                      .digest_before = taken.digest_before,
                      .digest = taken.digest,
+                     .key = taken.key,
                      .left_out = std::exchange(left_out_, {})};
   if (joins()) {
     batch.begin_row = batch.end_row - batch_rows_;
@@ -306,7 +323,7 @@ absl::StatusOr<LaneBatch> LaneRun::BatchOf(Taken taken) {
 
 // What is left over comes first, and the end at the next call.
 absl::StatusOr<std::optional<LaneBatch>> LaneRun::GiveEnd() {
-  status_ = CheckSkipped();
+  status_ = CheckSkipped(lane_->to_skip());
   TRY(status_);
   if (!begun_) digest_ = lane_->digest();
   if (tail_) return GiveTail();
@@ -331,10 +348,57 @@ LaneBatch LaneRun::GiveTail() {
   return batch;
 }
 
-absl::Status LaneRun::CheckSkipped() const {
-  if (lane_->to_skip() == 0) return absl::OkStatus();
+// By key; all of them.
+std::vector<int64_t> LaneRun::TailRows() const {
+  std::vector<int64_t> rows(plan_->plan_.runs->sizes.size());
+  for (const auto& [key, block] : tails_) rows[key] = block.rows();
+  return rows;
+}
+
+// Rows that fill no run, key after key; and the end at the next call.
+absl::StatusOr<std::optional<LaneBatch>> LaneRun::GiveKeyedEnd() {
+  if (!begun_) digest_ = lane_->digest();
+  const std::vector<int64_t> rows = TailRows();
+  const int64_t end = std::accumulate(rows.begin(), rows.end(), batches_);
+  status_ = CheckSkipped(std::max<int64_t>(0, work_.from_row - end));
+  TRY(status_);
+  if (end == batches_ || std::exchange(begun_, true)) return EndAt(end, rows);
+  std::vector<core::Block> blocks;
+  for (const auto& [key, block] : tails_) blocks.push_back(block);
+  absl::StatusOr<core::Block> joined = core::Concatenate(blocks, engine_.pool_);
+  status_ = joined.status();
+  TRY(status_);
+  const int64_t begin = std::max(batches_, work_.from_row);
+  const int64_t skipped = begin - batches_;
+  AddIds(digest_, *joined, skipped);
+  if (begin == end) return EndAt(end, rows);
+  LaneBatch batch = {.block = joined->Slice(skipped, end - begin),
+                     .begin_row = begin,
+                     .end_row = end,
+                     .digest_before = digest_,
+                     .tail = true,
+                     .tails = rows,
+                     .left_out = std::exchange(left_out_, {})};
+  AddIds(digest_, batch.block, batch.block.rows());
+  batch.digest = digest_;
+  batch.block.LeaveBudget();
+  return batch;
+}
+
+std::optional<LaneBatch> LaneRun::EndAt(int64_t rows, std::vector<int64_t> tails) {
+  if (rows == batches_) tails.clear();
+  ended_ = true;
+  end_ = {.rows = rows,
+          .digest = digest_,
+          .tails = std::move(tails),
+          .left_out = std::exchange(left_out_, {})};
+  return std::nullopt;
+}
+
+absl::Status LaneRun::CheckSkipped(int64_t missing) const {
+  if (missing == 0) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      base::StrCat("lane ", work_.lane, " has ", work_.from_row - lane_->to_skip(),
+      base::StrCat("lane ", work_.lane, " has ", work_.from_row - missing,
                    " rows, and is to be run from row ", work_.from_row,
                    ": the data, or what a function gives, has changed since"));
 }

@@ -27,6 +27,7 @@
 
 #include "millrace/base/mutex.h"
 #include "millrace/core/block.h"
+#include "millrace/exec/chain.h"
 #include "millrace/exec/engine_work.h"
 #include "millrace/exec/in_order_stage.h"
 #include "millrace/exec/job_facts.h"
@@ -38,6 +39,7 @@
 #include "millrace/exec/pass_work.h"
 #include "millrace/exec/progress.h"
 #include "millrace/exec/stage_run.h"
+#include "millrace/exec/work_queue.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/lanes/cursor.h"
 #include "millrace/lanes/listing.h"
@@ -49,6 +51,7 @@ class Engine;
 
 // What is to be run. Rows are those that come to the joining operator, as cursors count
 // them: before the last batching, or those that come out where nothing joins lanes.
+// Where lanes give runs, batches are counted, and behind them rows that fill no run.
 struct LaneWork {
   int64_t lane = 0;
   int64_t from_row = 0;  // Those before are skipped, unread where that can be.
@@ -56,6 +59,7 @@ struct LaneWork {
 
 struct LaneOptions {
   int64_t buffer_bytes = int64_t{64} << 20;  // Ready and not read; about.
+  WorkPlace place = {};                      // When it has its turn.
   // Called once each time that something is ready after TryNext had nothing: from a
   // thread of the engine, without its lock. It must be quick, and not end the run.
   std::function<void()> ready = nullptr;
@@ -72,12 +76,15 @@ struct LaneBatch {
   lanes::Digest digest = {};
   // They fill no batch: rows as they stand just before the last batching operator.
   bool tail = false;
+  int64_t key = -1;                 // Of a batch, where lanes give runs ...
+  std::vector<int64_t> tails = {};  // ... and of the lane's tail: its rows, by key.
   std::vector<LeftOutRow> left_out = {};  // Before these rows, since those before.
 };
 
 struct LaneEnd {
   int64_t rows = 0;                       // Of the lane, in all.
   lanes::Digest digest = {};              // Of all of them.
+  std::vector<int64_t> tails = {};        // Of them, by key, where lanes give runs.
   std::vector<LeftOutRow> left_out = {};  // Behind the last rows that were given.
 };
 
@@ -168,6 +175,7 @@ class LaneRun final : private EngineWork, private Joiner {
     int64_t position = 0;
     lanes::Digest digest_before = {};
     lanes::Digest digest = {};
+    int64_t key = -1;
     absl::Status status = {};
     bool ended = false;
   };
@@ -203,7 +211,13 @@ class LaneRun final : private EngineWork, private Joiner {
   absl::StatusOr<LaneBatch> BatchOf(Taken taken);
   absl::StatusOr<std::optional<LaneBatch>> GiveEnd();
   LaneBatch GiveTail();
-  absl::Status CheckSkipped() const;
+  absl::StatusOr<std::optional<LaneBatch>> GiveKeyedEnd();
+  std::optional<LaneBatch> EndAt(int64_t rows, std::vector<int64_t> tails);
+  std::vector<int64_t> TailRows() const;
+  absl::Status CheckSkipped(int64_t missing) const;
+
+  // Lanes give runs, whose batches are counted.
+  bool runs() const { return plan_->plan_.runs.has_value(); }
 
   bool joins() const { return lane_->joining() != nullptr; }
 
@@ -225,6 +239,8 @@ class LaneRun final : private EngineWork, private Joiner {
   base::CondVar changed_;
   std::unique_ptr<Lane> lane_;
   std::optional<core::Block> tail_;
+  Tails tails_;          // The same by key, where lanes give runs.
+  int64_t batches_ = 0;  // That came out then.
   int64_t joined_rows_ = 0;
   int running_ = 0;
   int calling_ = 0;

@@ -215,6 +215,7 @@ std::map<std::string, std::string> Examples() {
       {"concat", "concat(%0, %0)"},
       {"zip", "rename(%0, from=[\"value\"], to=[\"x\"])\n%2 = zip(%0, %1)"},
       {"mix", "mix(%0, %0)"},
+      {"write_rows", "write_rows(%0, path=\"$/written\")"},
       {"choose", "map(%0, function={x: .value % 2})\n%2 = choose(%1, %0, %0)"},
   };
   for (auto& [name, example] : examples) example = Files().Fill(example);

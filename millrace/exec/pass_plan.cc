@@ -60,11 +60,13 @@ ops::LaneContext PassPlan::ContextAt(int place, int64_t lane,
                               .seed = all.seed,
                               .epoch = all.epoch,
                               .lane = all.lane,
+                              .lane_number = all.lane_number,
                               .call_number = all.call_number,
                               .first_row = all.first_row,
                               .bad_rows = bad_rows,
                               .cancelled = all.cancelled,
-                              .origins = all.origins};
+                              .origins = all.origins,
+                              .blobs = all.blobs};
   const auto found = first_rows.find(place);
   if (found != first_rows.end()) context.first_row = found->second[lane];
   return context;
@@ -75,6 +77,7 @@ ops::LaneContext PassPlan::ContextOf(int64_t lane, core::Pool& pool) const {
           .seed = seed,
           .epoch = epoch,
           .lane = lanes.ContentHash(lane),
+          .lane_number = lane,
           .cancelled = cancelled.get(),
           .origins = origins.get()};
 }
@@ -91,6 +94,16 @@ LeftOutRow PassPlan::Ignored(LeftOutRow row) const {
 
 std::string PassPlan::NameOf(int place) const {
   return base::StrCat(nodes[place].name(), " (%", numbers[place], ")");
+}
+
+void PassPlan::FindJoin() {
+  last_batching = LastBatching(nodes);
+  join = JoinPlace(nodes, last_batching);
+  runs.reset();
+  const int place = may_run ? RunsPlace(nodes) : -1;
+  if (place < 0) return;
+  last_batching = join = place;
+  runs = nodes[place].schema().keyed_runs(nodes[place].arguments());
 }
 
 void PassPlan::CountRows() {
@@ -110,7 +123,8 @@ void PassPlan::CountRows() {
       lane_rows = node.schema().count_of_run(node.arguments(), first.back(), lane_rows);
     }
   }
-  if (!known) rows.assign(rows.size(), lanes::kRowsMax);
+  if (!known || runs) rows.assign(rows.size(), lanes::kRowsMax);
+  if (nodes.back().schema().traits.sinks) rows.assign(rows.size(), 1);
   joined_rows = std::move(rows);
 }
 

@@ -24,6 +24,7 @@
 #include "millrace/core/pool.h"
 #include "millrace/exec/left_out.h"
 #include "millrace/exec/row_origins.h"
+#include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/listing.h"
@@ -52,6 +53,9 @@ struct PassOptions {
   Delivery order = Delivery::kLogical;
   bool build_indexes = false;  // Beside files without, as they are read.
   int64_t row_bytes_max = std::numeric_limits<int64_t>::max();  // Longer is wrong.
+  // Lanes of an operator that makes batches by key give runs, and whoever receives them
+  // joins what fills none (ir::KeyedRuns). Else such a pass is one lane.
+  bool runs = false;
   bool shuffle_reading = true;  // Rows may be shuffled before they are read.
   bool with_ids =
       false;  // Blocks are to have identities, also where no draw needs them.
@@ -85,7 +89,9 @@ struct PassPlan {
   int last_batching = -1;  // Place of the last batching operator; -1 without one.
   int join = 0;            // Place whose input is counted, and where lanes are joined:
                            // that of the last batching operator, or behind them all.
-  bool with_ids = false;   // Somebody needs identities.
+  bool may_run = false;    // Lanes may give runs ...
+  std::optional<ir::KeyedRuns> runs = {};  // ... and do: that operator joins them.
+  bool with_ids = false;                   // Somebody needs identities.
   std::shared_ptr<const std::atomic<bool>> cancelled = {};
   std::shared_ptr<const RowOrigins> sources = {};  // What tells rows by identity.
   std::shared_ptr<RowOrigins> origins = {};  // The same, where operators are to note.
@@ -119,6 +125,9 @@ struct PassPlan {
 
   // Whether there is an end of them.
   bool ends() const;
+
+  // Finds the operator that joins lanes. Requires: nodes and may_run are there.
+  void FindJoin();
 
   // Follows the rows of each lane through the operators, as far as they are known.
   void CountRows();

@@ -60,12 +60,6 @@ bool IgnoresErrors(const ir::Pipeline& node) {
   return node.schema().traits.ignores_errors;
 }
 
-bool IsRowWise(const std::vector<ir::Pipeline>& nodes) {
-  return std::all_of(nodes.begin() + 1, nodes.end(), [](const ir::Pipeline& node) {
-    return node.schema().traits.row_wise;
-  });
-}
-
 // The epoch of what stands before a cache, in every pass.
 constexpr uint64_t kCachedEpoch = 0;
 
@@ -246,15 +240,12 @@ class Planner : public std::enable_shared_from_this<Planner> {
       sources_->AddSource(node.call_number(), listed.source, listed.manifest);
     TRY(CheckCanPermute(chains.written, listed.manifest));
     const std::optional<lanes::CutRecord> recorded = TRY(RecordedCut(key));
-    if (!listed.manifest.counted() || (recorded && !recorded->counted)) {
-      listed.manifest = lanes::WithoutCounts(std::move(listed.manifest));
-    }
-    const bool counted = listed.manifest.counted();
-    const lanes::CutFacts facts = WithBehind(
-        CutFactsOf(chains.written, counted, chains.ignored_behind), chains.behind);
+    const bool counted = listed.manifest.counted() && (!recorded || recorded->counted);
+    if (!counted) listed.manifest = lanes::WithoutCounts(std::move(listed.manifest));
+    const auto facts = FactsOf(chains, counted, lanes::AllSeekable(listed.manifest));
     if (recorded) {
       listed.cut = *recorded;
-    } else if (by_chunk && IsRowWise(chains.written)) {
+    } else if (by_chunk && AreRowWise(chains.written)) {
       listed.cut = lanes::CutByChunk(listed.manifest);
     } else {
       listed.cut = TRY(lanes::DecideCut(listed.manifest, facts));
@@ -365,9 +356,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
       source = branches = TRY(MakeBranches(chains, epoch));
     }
     lanes::Manifest manifest = TRY(source->List());
-    std::string one_lane =
-        CutFactsOf(chains.written, manifest.counted(), chains.ignored_behind)
-            .one_lane_reason;
+    std::string one_lane = FactsOf(chains, manifest.counted(), false).one_lane_reason;
     const lanes::CutRecord cut = CutOfBranches(!one_lane.empty(), manifest);
     if (traits.merges && one_lane.empty()) {
       one_lane =
@@ -450,6 +439,17 @@ class Planner : public std::enable_shared_from_this<Planner> {
                                          pool_);
   }
 
+  // Only the last of the chains may give runs: whoever receives it joins them.
+  bool MayRun(const std::vector<ir::Pipeline>& run) const {
+    return options_.runs && run.back() == nodes_.back();
+  }
+
+  lanes::CutFacts FactsOf(const Chains& chains, bool counted, bool divisible) const {
+    return WithBehind(CutFactsOf(chains.written, counted, chains.ignored_behind,
+                                 divisible, MayRun(chains.run)),
+                      chains.behind, options_.runs);
+  }
+
   int NumberOf(const ir::Pipeline& node) const {
     return static_cast<int>(std::ranges::find(nodes_, node) - nodes_.begin());
   }
@@ -462,8 +462,8 @@ class Planner : public std::enable_shared_from_this<Planner> {
     if (notes_ || options_.origins != nullptr) plan.origins = sources_;
     plan.sources = sources_;
     plan.with_ids = with_ids_;
-    plan.last_batching = LastBatching(plan.nodes);
-    plan.join = JoinPlace(plan.nodes, plan.last_batching);
+    plan.may_run = MayRun(plan.nodes);
+    plan.FindJoin();
     return plan;
   }
 
@@ -486,9 +486,9 @@ class Planner : public std::enable_shared_from_this<Planner> {
 absl::StatusOr<PassPlan> PlanPass(const rewrite::Rewritten& pipeline,
                                   const ops::Library& library,
                                   const PassOptions& options, core::Pool& pool) {
-  const rewrite::Rewritten lowered = {.before = TRY(Lowered(pipeline.before, library)),
-                                      .after = TRY(Lowered(pipeline.after, library)),
-                                      .steps = {}};
+  const rewrite::Rewritten lowered = {TRY(Lowered(pipeline.before, library)),
+                                      TRY(Lowered(pipeline.after, library)),
+                                      {}};
   const auto planner = std::make_shared<Planner>(lowered, library, options, pool);
   auto plan = TRY(planner->Plan({lowered.before, lowered.after, {}}, options.epoch));
   planner->Record(plan);

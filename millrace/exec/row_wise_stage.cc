@@ -88,6 +88,7 @@ void RowWiseStage::Run(Task& task, int thread) {
     for (Item& made : chain.TakeOutput()) {
       made.position = item.position;
       made.digest = item.digest;
+      made.key = item.key;
       task.out.push_back(std::move(made));
     }
     if (status.ok()) continue;

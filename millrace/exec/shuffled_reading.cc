@@ -87,8 +87,7 @@ void ShuffleByReading(PassPlan& plan, bool windows) {
   if (!PermutesAll(shuffle)) plan.shuffled_reading = ReadingOf(shuffle, plan);
   plan.nodes.erase(plan.nodes.begin() + place);
   plan.numbers.erase(plan.numbers.begin() + place);
-  plan.last_batching = LastBatching(plan.nodes);
-  plan.join = JoinPlace(plan.nodes, plan.last_batching);
+  plan.FindJoin();
 }
 
 }  // namespace millrace::exec

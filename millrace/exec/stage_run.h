@@ -35,6 +35,7 @@ struct Item {
   // joining operator.
   int64_t position = 0;
   lanes::Digest digest = {};  // Of the rows up to there, where somebody wants it.
+  int64_t key = -1;           // Of a batch, where lanes give runs.
 
   static Item Of(core::Block block, int64_t position = 0) {
     Item item = {.block = std::move(block), .status = {}, .position = position};

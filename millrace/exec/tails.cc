@@ -51,8 +51,8 @@ absl::StatusOr<PassPlan> PlanOperators(const ir::Pipeline& pipeline,
     const auto found = std::ranges::find(plan.pipeline, node);
     plan.numbers.push_back(static_cast<int>(found - plan.pipeline.begin()));
   }
-  plan.last_batching = LastBatching(plan.nodes);
-  plan.join = JoinPlace(plan.nodes, plan.last_batching);
+  plan.may_run = options.runs;
+  plan.FindJoin();
   return plan;
 }
 

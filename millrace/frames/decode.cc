@@ -1,7 +1,9 @@
 // How a frame becomes a block.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +24,7 @@
 #include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
+#include "millrace/core/pool.h"
 #include "millrace/core/shape.h"
 #include "millrace/core/spec.h"
 #include "millrace/core/tensor.h"
@@ -39,12 +42,16 @@ bool CanBeIds(const core::Column& column) {
          !column.levels().empty() && column.levels().back().size == 2;
 }
 
+// The body of a frame, in one part or several.
+struct Body {
+  std::vector<core::Buffer> parts;
+  bool steady = true;  // Nobody writes to it meanwhile.
+};
+
 class Decoder {
  public:
-  Decoder(const Preamble& preamble, const core::Buffer& frame)
-      : rows_(preamble.rows),
-        taker_(frame.text().substr(kPreambleBytes, preamble.header_bytes), kWhat),
-        body_(frame.Slice(preamble.head_bytes(), preamble.body_bytes)) {}
+  Decoder(const Preamble& preamble, std::string_view header, Body body)
+      : rows_(preamble.rows), taker_(header, kWhat), body_(std::move(body)) {}
 
   absl::StatusOr<core::Block> Make() && {
     const int64_t fields = TRY(taker_.Count(kFieldsMax));
@@ -62,7 +69,8 @@ class Decoder {
     std::optional<core::Column> ids;
     if (TRY(taker_.Count(1)) == 1) ids = TRY(TakeColumn());
     if (ids && !CanBeIds(*ids)) return taker_.Damaged("its identities are none");
-    if (taker_.left() > 0 || place_ != body_.size()) {
+    EndPart();
+    if (taker_.left() > 0 || part_ != body_.parts.size()) {
       return taker_.Damaged("it has bytes that mean nothing");
     }
     core::Block block(rows_, std::move(names), std::move(columns));
@@ -116,7 +124,8 @@ class Decoder {
 
   // Levels above tensors are checked like those above as many bytes.
   absl::Status CheckNests(const core::Levels& levels, int64_t count) const {
-    const core::Buffer places = core::Buffer::Wrap(body_.data(), count, nullptr);
+    static constexpr char kNothing = 0;  // Looked at by nobody.
+    const core::Buffer places = core::Buffer::Wrap(&kNothing, count, nullptr);
     TRY(core::Column::FromLevels(core::DType::kUint8, rows_, levels, places));
     core::Extent here = {0, rows_};
     for (const core::Level& level : levels) here = level.Below(here);
@@ -153,6 +162,9 @@ class Decoder {
 
   absl::StatusOr<core::Buffer> TakeOffsets() {
     core::Buffer offsets = TRY(TakeBuffer());
+    if (!body_.steady) {
+      offsets = TRY(core::CopyBytes(offsets.data(), offsets.size(), core::HeapPool()));
+    }
     if (offsets.size() == 0 || offsets.size() % kOffsetSize != 0 ||
         offsets.As<int64_t>()[0] != 0) {
       return taker_.Damaged("it has offsets that do not begin with 0");
@@ -161,35 +173,78 @@ class Decoder {
   }
 
   absl::StatusOr<core::Buffer> TakeBuffer() {
-    const int64_t size = TRY(taker_.Count(body_.size() - place_));
+    EndPart();
+    const bool none = part_ == body_.parts.size();
+    const core::Buffer part = none ? core::Buffer() : body_.parts[part_];
+    const int64_t size = TRY(taker_.Count(part.size() - place_));
     const int64_t begin = place_;
-    place_ += Padded(size);  // The body is a multiple as well.
-    return body_.Slice(begin, size);
+    place_ += PaddedBytes(size);
+    return part.Slice(begin, size);
+  }
+
+  // Goes on with the next part where nothing of this is left.
+  void EndPart() {
+    while (part_ < body_.parts.size() && place_ >= body_.parts[part_].size()) {
+      ++part_;
+      place_ = 0;
+    }
   }
 
   const int64_t rows_;
   codec::Taker taker_;
-  const core::Buffer body_;
-  int64_t place_ = 0;  // Of what was not taken yet.
+  const Body body_;
+  size_t part_ = 0;    // Of what was not taken yet.
+  int64_t place_ = 0;  // In that part.
 };
+
+absl::StatusOr<Preamble> ReadHead(std::string_view head) {
+  const codec::Taker whole(head, kWhat);
+  if (std::ssize(head) < kPreambleBytes) return whole.Damaged("it is cut off");
+  const Preamble preamble = TRY(ReadPreamble(head.substr(0, kPreambleBytes)));
+  if (std::ssize(head) < preamble.head_bytes()) return whole.Damaged("it is cut off");
+  const std::string_view header = head.substr(kPreambleBytes, preamble.header_bytes);
+  if (codec::Crc32c(header) != preamble.header_crc) {
+    return whole.Damaged("its checksum does not fit");
+  }
+  return preamble;
+}
+
+std::string_view HeaderOf(const core::Buffer& head, const Preamble& preamble) {
+  return head.text().substr(kPreambleBytes, preamble.header_bytes);
+}
 
 }  // namespace
 
 absl::StatusOr<core::Block> Decode(const core::Buffer& frame, Summed summed) {
   const codec::Taker whole(frame.text(), kWhat);
-  if (frame.size() < kPreambleBytes) return whole.Damaged("it is cut off");
-  const Preamble preamble = TRY(ReadPreamble(frame.text().substr(0, kPreambleBytes)));
+  const Preamble preamble = TRY(ReadHead(frame.text()));
   if (frame.size() != preamble.head_bytes() + preamble.body_bytes) {
     return whole.Damaged("it has not as many bytes as it says");
   }
-  const std::string_view header =
-      frame.text().substr(kPreambleBytes, preamble.header_bytes);
-  const std::string_view body = frame.text().substr(preamble.head_bytes());
-  if (codec::Crc32c(header) != preamble.header_crc ||
-      (summed == Summed::kAll && codec::Crc32c(body) != preamble.body_crc)) {
+  core::Buffer body = frame.Slice(preamble.head_bytes(), preamble.body_bytes);
+  if (summed == Summed::kAll && codec::Crc32c(body.text()) != preamble.body_crc) {
     return whole.Damaged("its checksum does not fit");
   }
-  return Decoder(preamble, frame).Make();
+  return Decoder(preamble, HeaderOf(frame, preamble), {{std::move(body)}}).Make();
+}
+
+absl::StatusOr<core::Block> DecodeParts(const core::Buffer& head,
+                                        std::vector<core::Buffer> body) {
+  const codec::Taker whole(head.text(), kWhat);
+  const Preamble preamble = TRY(ReadHead(head.text()));
+  int64_t bytes = 0;
+  for (const core::Buffer& part : body) {
+    if (reinterpret_cast<uintptr_t>(part.data()) % kFrameAlignment != 0) {
+      return whole.Damaged("a part of it is where no part can be");
+    }
+    bytes += PaddedBytes(part.size());
+  }
+  const bool fits =
+      head.size() == preamble.head_bytes() && bytes == preamble.body_bytes;
+  if (!fits) return whole.Damaged("it has not as many bytes as it says");
+  return Decoder(preamble, HeaderOf(head, preamble),
+                 {.parts = std::move(body), .steady = false})
+      .Make();
 }
 
 }  // namespace millrace::frames

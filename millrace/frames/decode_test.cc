@@ -58,7 +58,7 @@ class Hostile {
     const std::string_view bytes(reinterpret_cast<const char*>(values.data()),
                                  values.size() * sizeof(T));
     body_ += bytes;
-    body_.resize(Padded(std::ssize(body_)));
+    body_.resize(PaddedBytes(std::ssize(body_)));
     return Number(bytes.size());
   }
 

@@ -77,7 +77,7 @@ Frame::Frame(std::string head, std::vector<core::Buffer> body, int64_t rows)
     : head_(std::move(head)), body_(std::move(body)), rows_(rows) {
   bytes_ = static_cast<int64_t>(head_.size());
   CHECK_EQ(bytes_ % kFrameAlignment, 0);
-  for (const core::Buffer& buffer : body_) bytes_ += Padded(buffer.size());
+  for (const core::Buffer& buffer : body_) bytes_ += PaddedBytes(buffer.size());
 }
 
 absl::Status Frame::ForEachPiece(
@@ -86,7 +86,7 @@ absl::Status Frame::ForEachPiece(
   TRY(take(head_));
   for (const core::Buffer& buffer : body_) {
     if (buffer.size() > 0) TRY(take(buffer.text()));
-    const int64_t padding = Padded(buffer.size()) - buffer.size();
+    const int64_t padding = PaddedBytes(buffer.size()) - buffer.size();
     if (padding > 0) TRY(take({kZeros, static_cast<size_t>(padding)}));
   }
   return absl::OkStatus();

@@ -34,6 +34,11 @@ namespace millrace::frames {
 // Every frame, every buffer in it and its size are multiples of this.
 inline constexpr int64_t kFrameAlignment = 64;
 
+// What a buffer of so many bytes takes in a frame, with the zeros behind it.
+inline constexpr int64_t PaddedBytes(int64_t bytes) {
+  return (bytes + kFrameAlignment - 1) / kFrameAlignment * kFrameAlignment;
+}
+
 // Where the head begins with what says how large all of it is.
 inline constexpr int64_t kPreambleBytes = 64;
 
@@ -45,6 +50,12 @@ class Frame {
   int64_t rows() const { return rows_; }
 
   int64_t bytes() const { return bytes_; }
+
+  std::string_view head() const { return head_; }
+
+  // The buffers behind the head; each is followed by zeros up to a multiple of the
+  // alignment.
+  const std::vector<core::Buffer>& body() const { return body_; }
 
   // Gives all bytes, in order. Stops at the first error.
   absl::Status ForEachPiece(
@@ -84,5 +95,13 @@ absl::StatusOr<FrameSize> ReadSize(std::string_view preamble);
 // Requires: it begins at a multiple of kFrameAlignment; it was made with these sums.
 absl::StatusOr<core::Block> Decode(const core::Buffer& frame,
                                    Summed summed = Summed::kAll);
+
+// The same of a frame whose body came in parts, one after another: each is some of the
+// body's buffers with the zeros behind them; behind the last of a part these may be
+// missing. Who can write to a part may do so meanwhile: offsets are copied before they
+// are believed. DataLoss also where a part does not begin at a multiple of
+// kFrameAlignment. Requires: `head` does; the frame was made with Summed::kHead.
+absl::StatusOr<core::Block> DecodeParts(const core::Buffer& head,
+                                        std::vector<core::Buffer> body);
 
 }  // namespace millrace::frames

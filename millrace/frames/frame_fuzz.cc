@@ -48,6 +48,15 @@ void CheckRoundTrip(const core::Block& block) {
   CHECK(Encoded(Decode(Copied(bytes)).value()) == bytes);
 }
 
+// In one part it is what it is in one piece; cut anywhere, it may not be a block any
+// more, but nothing worse happens.
+void CheckInParts(const core::Buffer& head, const core::Buffer& body, bool is_block) {
+  CHECK_EQ(DecodeParts(head, {body}).ok(), is_block);
+  for (int64_t cut = 0; cut <= body.size(); cut += kFrameAlignment) {
+    (void)DecodeParts(head, {body.Slice(0, cut), body.Slice(cut, body.size() - cut)});
+  }
+}
+
 void Try(std::string_view input) {
   if (input.size() < 3) return;
   const auto at = [&](size_t i) { return static_cast<uint8_t>(input[i]); };
@@ -55,7 +64,7 @@ void Try(std::string_view input) {
   const size_t header_size = std::min<size_t>(at(1) * 256U + at(2), input.size() - 3);
   const std::string header(input.substr(3, header_size));
   std::string body(input.substr(3 + header_size));
-  body.resize(Padded(std::ssize(body)));
+  body.resize(PaddedBytes(std::ssize(body)));
   const Preamble preamble = {.header_bytes = std::ssize(header),
                              .body_bytes = std::ssize(body),
                              .rows = rows,
@@ -65,6 +74,7 @@ void Try(std::string_view input) {
   bytes.resize(preamble.head_bytes());
   const absl::StatusOr<core::Block> block = Decode(Copied(bytes + body));
   if (block.ok()) CheckRoundTrip(*block);
+  CheckInParts(Copied(bytes), Copied(body), block.ok());
 }
 
 }  // namespace

@@ -82,6 +82,61 @@ TEST(FrameTest, EveryLayoutOfEveryTypeComesBack) {
   }
 }
 
+TEST(FrameTest, EveryLayoutComesBackInParts) {
+  core::RandomSamples samples(2);
+  for (const core::DType dtype : core::kAllDTypes) {
+    for (const core::Layout layout : core::kAllLayouts) {
+      const core::Sample sample = samples.Sliced(layout, dtype, 2, 5);
+      const core::Block block(5, {"field"}, {sample.column});
+      const Frame frame = Encode(block, core::HeapPool(), Summed::kHead).value();
+      std::vector<core::Buffer> parts;
+      for (const core::Buffer& buffer : frame.body()) {
+        parts.push_back(
+            core::CopyBytes(buffer.data(), buffer.size(), core::HeapPool()).value());
+      }
+      const core::Buffer head =
+          core::CopyBytes(frame.head().data(), std::ssize(frame.head()),
+                          core::HeapPool())
+              .value();
+      const core::Block again = DecodeParts(head, parts).value();
+      ASSERT_EQ(core::ReadRows(again.columns()[0]), sample.rows);
+      parts.push_back(core::HeapPool().Allocate(64).value());
+      EXPECT_THAT(DecodeParts(head, parts), StatusIs(absl::StatusCode::kDataLoss));
+    }
+  }
+}
+
+// Who sends could change them after they were checked.
+TEST(FrameTest, OffsetsInPartsAreCopiedAndValuesAreNot) {
+  const core::Buffer offsets = core::BufferOf(std::vector<int64_t>{0, 4, 8});
+  const core::Buffer texts = core::BufferOf("onlytext", 8);
+  const core::Block block(
+      2, {"text"},
+      {core::Column::FromLevels(core::DType::kString, 2,
+                                {core::Level::Variable(offsets)}, texts)
+           .value()});
+  const Frame frame = Encode(block, core::HeapPool(), Summed::kHead).value();
+  const core::Buffer head =
+      core::CopyBytes(frame.head().data(), std::ssize(frame.head()), core::HeapPool())
+          .value();
+  const core::Block again = DecodeParts(head, frame.body()).value();
+  const core::Column& column = again.columns()[0];
+  EXPECT_EQ(column.values().data(), frame.body()[1].data());
+  EXPECT_NE(column.levels()[0].offsets.data(), frame.body()[0].data());
+}
+
+TEST(FrameTest, PartsThatAreNotAlignedAreRefused) {
+  const Frame frame = Encode(Small(), core::HeapPool(), Summed::kHead).value();
+  const core::Buffer head =
+      core::CopyBytes(frame.head().data(), std::ssize(frame.head()), core::HeapPool())
+          .value();
+  std::vector<core::Buffer> parts = frame.body();
+  EXPECT_THAT(DecodeParts(head, parts), IsOk());
+  parts[0] = core::HeapPool().Allocate(64).value().Slice(4, parts[0].size());
+  EXPECT_THAT(DecodeParts(head, parts),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("part")));
+}
+
 TEST(FrameTest, IdentitiesComeBackAlsoOfBatches) {
   const std::vector<core::RowId> ids = {{1, 2}, {3, 4}};
   const core::Block block =

@@ -20,10 +20,6 @@ inline constexpr int64_t kHeaderBytesMax = int64_t{1} << 30;
 // How a column is written: levels above values, or above a tensor each.
 enum class ColumnKind : uint8_t { kLevels = 0, kTensors = 1 };
 
-inline constexpr int64_t Padded(int64_t bytes) {
-  return (bytes + kFrameAlignment - 1) / kFrameAlignment * kFrameAlignment;
-}
-
 // The first bytes of a frame.
 struct Preamble {
   int64_t header_bytes = 0;  // Without padding; they follow the preamble.
@@ -32,7 +28,7 @@ struct Preamble {
   uint32_t header_crc = 0;
   uint32_t body_crc = 0;
 
-  int64_t head_bytes() const { return kPreambleBytes + Padded(header_bytes); }
+  int64_t head_bytes() const { return kPreambleBytes + PaddedBytes(header_bytes); }
 };
 
 std::string WritePreamble(const Preamble& preamble);

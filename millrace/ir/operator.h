@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -73,6 +74,8 @@ struct OperatorTraits {
                                 // be interrupted, never runs it himself.
   bool ignores_errors = false;  // Rows that are wrong before it are left out: its
                                 // argument budget says how many may be.
+  bool sinks = false;  // Writes its lane's rows away, and gives one row for all of
+                       // them; lanes are cut as if it were not there.
   // What makes one stream of several; lanes begin anew behind these.
   bool repeats = false;       // Of one input again and again, `count` times or forever.
   bool concatenates = false;  // Of its inputs one after the other.
@@ -80,6 +83,14 @@ struct OperatorTraits {
   bool caches = false;        // Of its input, computed once and kept.
 
   bool branches() const { return repeats || concatenates || merges || caches; }
+};
+
+// Of an operator that makes batches by key (buckets): so many batches of one key come
+// one after the other, and rows that fill no such run may be joined with those of other
+// lanes.
+struct KeyedRuns {
+  int64_t group = 1;                // Batches in a run.
+  std::vector<int64_t> sizes = {};  // Rows per batch, by key.
 };
 
 struct OperatorTypes {
@@ -138,6 +149,11 @@ struct OperatorSchema {
   std::function<bool(const Arguments&)> looks_across_lanes = [](const Arguments&) {
     return false;
   };
+
+  // Of one whose lanes may give runs, given its arguments. Where these are joined
+  // elsewhere it does not look beyond a lane.
+  std::function<std::optional<KeyedRuns>(const Arguments&)> keyed_runs =
+      [](const Arguments&) { return std::optional<KeyedRuns>(); };
 
   // Whether a row can be wrong for it, given its arguments: such a row is an error, or
   // left out where errors are ignored.

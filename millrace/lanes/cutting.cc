@@ -29,6 +29,8 @@ constexpr int64_t kWindowsPerLane = 4;
 constexpr int64_t kLaneRowsLeast = int64_t{64} << 10;
 constexpr base::Bytes kLaneBytesLeast = 64_MiB;
 constexpr int64_t kLanesWanted = 1000;
+constexpr int64_t kFilesWanted = 256;
+constexpr int64_t kFileRowsLeast = int64_t{1} << 20;
 constexpr int64_t kLanesMax = int64_t{1} << 20;  // Keeps memory small at 2^60 rows.
 
 int64_t DivideUp(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
@@ -46,11 +48,20 @@ absl::Status CheckFact(const char* name, int64_t value) {
       base::StrCat("cutting lanes: absurd ", name, ": ", value));
 }
 
+// Whether lanes may be as long as files had better be.
+bool MayBeFewer(const CutFacts& facts) { return facts.sinks && !facts.cut_shows; }
+
+int64_t LanesWanted(const CutFacts& facts) {
+  return MayBeFewer(facts) ? kFilesWanted : kLanesWanted;
+}
+
 // As many rows as 64 Ki or as 64 MiB of source, whichever is less.
-int64_t LeastLaneRows(int64_t source_rows, base::Bytes source_bytes) {
+int64_t LeastLaneRows(int64_t source_rows, base::Bytes source_bytes,
+                      const CutFacts& facts) {
+  const int64_t most = MayBeFewer(facts) ? kFileRowsLeast : kLaneRowsLeast;
   const int64_t row_bytes = DivideUp(source_bytes.count(), source_rows);
-  if (row_bytes == 0) return kLaneRowsLeast;
-  return std::clamp<int64_t>(kLaneBytesLeast.count() / row_bytes, 1, kLaneRowsLeast);
+  if (row_bytes == 0) return most;
+  return std::clamp<int64_t>(kLaneBytesLeast.count() / row_bytes, 1, most);
 }
 
 // Rows per lane before rounding, as architecture.md section 3 has it under "Cutting".
@@ -61,20 +72,20 @@ int64_t TargetRows(int64_t source_rows, base::Bytes source_bytes,
       Times(kBatchesPerLane, facts.batch_rows),
       Times(Times(kBatchesPerBucket, facts.batch_rows), facts.buckets),
       Times(kWindowsPerLane, facts.shuffle_window),
-      LeastLaneRows(source_rows, source_bytes),
+      LeastLaneRows(source_rows, source_bytes, facts),
   });
   const int64_t reduced =
-      std::max({facts.batch_rows, facts.shuffle_window,  // Never below these.
-                DivideUp(source_rows, kLanesWanted)});
+      std::max({facts.batch_rows, facts.shuffle_window, facts.run_rows,  // Never below.
+                DivideUp(source_rows, LanesWanted(facts))});
   return std::max(std::min(target, reduced), DivideUp(source_rows, kLanesMax));
 }
 
 // Bytes per lane where rows are not known. A shuffle window in bytes is not known
-// either, so lanes are as long as they may be where there is one.
+// either, nor are runs, so lanes are as long as they may be where there is one.
 base::Bytes TargetBytes(base::Bytes source_bytes, const CutFacts& facts) {
   if (!facts.one_lane_reason.empty()) return kSourceBytesMax;
-  if (facts.shuffle_window > 0) return kLaneBytesLeast;
-  const int64_t share = DivideUp(source_bytes.count(), kLanesWanted);
+  if (facts.shuffle_window > 0 || facts.run_rows > 0) return kLaneBytesLeast;
+  const int64_t share = DivideUp(source_bytes.count(), LanesWanted(facts));
   return base::Bytes(std::clamp<int64_t>(share, 1, kLaneBytesLeast.count()));
 }
 
@@ -121,6 +132,7 @@ absl::StatusOr<CutRecord> DecideCut(const Manifest& manifest, const CutFacts& fa
   TRY(CheckFact("batch size", facts.batch_rows));
   TRY(CheckFact("shuffle window", facts.shuffle_window));
   TRY(CheckFact("number of buckets", facts.buckets));
+  TRY(CheckFact("number of rows in runs", facts.run_rows));
   if (!manifest.counted() && !facts.permuted) return RecordOfUncounted(manifest, facts);
   if (!manifest.counted())
     return CheckRecord(manifest, {.counted = false, .permuted = true});

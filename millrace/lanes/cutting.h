@@ -32,9 +32,12 @@ struct CutFacts {
   int64_t batch_rows = 0;      // Rows per batch, over all batching; 0: no batching.
   int64_t shuffle_window = 0;  // Rows of the largest one; 0: none.
   int64_t buckets = 0;         // Of `bucket`; 0: none.
+  int64_t run_rows = 0;        // Of some runs of each bucket; 0: lanes give no runs.
   bool shuffled = false;       // The user shuffles: chunks are permuted.
   bool permuted = false;       // Or rows are, all of them.
   bool counts_change = false;  // An operator changes the number of rows.
+  bool sinks = false;          // Lanes become files, …
+  bool cut_shows = false;      // … unless rows depend on it, fewer and longer ones.
 
   // Why the pass must be one lane, in words for people; empty: it need not.
   std::string one_lane_reason = {};

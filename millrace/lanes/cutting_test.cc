@@ -139,6 +139,11 @@ TEST(CuttingTest, Takes64BatchesForEachBucket) {
   EXPECT_EQ(LaneRows(Range(1'000'000'000), {.batch_rows = 32, .buckets = 50}), 102'400);
 }
 
+TEST(CuttingTest, IsNeverShorterThanSomeRuns) {
+  EXPECT_EQ(LaneRows(Range(10'000), {.batch_rows = 4, .run_rows = 440}), 440);
+  EXPECT_EQ(LaneRows(Range(10'000), {.batch_rows = 4}), 12);
+}
+
 TEST(CuttingTest, DoesNotRoundWhereCountsChange) {
   const Manifest source = Range(1'281'167);
   EXPECT_EQ(LaneRows(source, {.batch_rows = 256, .counts_change = true}), 1282);

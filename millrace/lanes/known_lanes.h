@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -15,9 +16,18 @@ namespace millrace::lanes {
 struct KnownLane {
   int64_t rows = 0;    // At least so many come out.
   bool ended = false;  // And no more.
+  // Of a lane that gives runs, once it has ended: how many of them, the last ones, are
+  // rows that fill no run, by key.
+  std::vector<int64_t> tails = {};
+
+  // Those before them: of a lane that gives runs, its batches.
+  int64_t before_tails() const;
 
   bool operator==(const KnownLane&) const = default;
 };
+
+// Whether there can be such a lane: for what came from elsewhere.
+bool IsPossible(const KnownLane& known);
 
 class KnownLanes {
  public:

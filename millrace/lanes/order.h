@@ -6,15 +6,28 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "millrace/lanes/rest.h"
 
 namespace millrace::lanes {
 
+// Lanes that give runs: batches of one key, so many one after the other, for as many
+// consumers to take together (protocol.md section 4, coordinated reads).
+struct Runs {
+  int64_t group = 1;                // Batches in a run.
+  std::vector<int64_t> sizes = {};  // Rows per batch, by key.
+  int64_t consumers = 1;            // Of each round; they divide the group.
+  bool whole_rounds = false;        // What fills no round at the end is left out.
+
+  bool operator==(const Runs&) const = default;
+};
+
 struct Batching {
-  int64_t rows = 1;             // Per batch.
-  bool drop_remainder = false;  // Leaves out a short last batch, once per pass.
+  int64_t rows = 1;               // Per batch; of lanes that give runs, batches: 1.
+  bool drop_remainder = false;    // Leaves out a short last batch, once per pass.
+  std::optional<Runs> runs = {};  // Where lanes give such.
 };
 
 class Order {

@@ -15,6 +15,7 @@ namespace {
 
 // What is left, parted into lanes that were begun and lanes that were not.
 struct Parted {
+  std::vector<LaneRange> keyed;               // Carried, and stays so.
   std::vector<std::vector<LaneRange>> begun;  // Of each track, in turn order.
   std::vector<LaneRange> others;
 };
@@ -28,7 +29,10 @@ Parted Part(const Rest& rest) {
   const size_t tracks = rest.tracks.size();
   for (size_t i = 0; i < tracks; ++i) {
     const Track& track = rest.tracks[(rest.turn + i) % tracks];
-    parted.begun.push_back(track.carry);
+    parted.begun.emplace_back();
+    for (const LaneRange& piece : track.carry) {
+      (piece.key >= 0 ? parted.keyed : parted.begun.back()).push_back(piece);
+    }
     for (const LaneRange& range : track.lanes) {
       const bool begun = range.begin > 0 || first.contains(range.lane);
       (begun ? parted.begun.back() : parted.others).push_back(range);
@@ -88,6 +92,8 @@ Rest DealAnew(const Rest& rest, int64_t tracks) {
 
   order.insert(order.end(), parted.others.begin(), parted.others.end());
   dealt.tracks.resize(tracks);
+  dealt.tracks[0].carry = parted.keyed;
+  dealt.run = rest.run;  // Of the first track now: turns begin with what had its turn.
   for (size_t i = 0; i < order.size(); ++i) {
     dealt.tracks[i % tracks].lanes.push_back(order[i]);
   }

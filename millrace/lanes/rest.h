@@ -11,11 +11,14 @@
 
 namespace millrace::lanes {
 
-// Rows begin, ..., end - 1 of what comes out of a lane.
+// Rows begin, ..., end - 1 of what comes out of a lane. Of a lane that gives runs
+// (run_turns.h) its batches are counted so, and behind them the rows that fill no run.
 struct LaneRange {
   int64_t lane = 0;
   int64_t begin = 0;
   int64_t end = 0;
+  int64_t key = -1;      // Of runs: what it may be joined with; -1: not told.
+  bool batches = false;  // Of runs, carried: whole batches, not rows.
 
   int64_t rows() const { return end - begin; }
 
@@ -39,10 +42,20 @@ struct Track {
   bool operator==(const Track&) const = default;
 };
 
+// A run that is being taken, of the track whose turn it is.
+struct RunPlace {
+  int64_t left = 0;      // Batches still to come of it; 0: none is.
+  int64_t key = -1;      // Its key; -1: not told.
+  bool carried = false;  // It is made of what is carried, else of the lane.
+
+  bool operator==(const RunPlace&) const = default;
+};
+
 struct Rest {
   Deal deal;
   std::vector<Track> tracks;
-  int64_t turn = 0;  // The track that is visited next.
+  int64_t turn = 0;   // The track that is visited next.
+  RunPlace run = {};  // There, where turns take runs.
 
   int64_t rows() const;
 
@@ -54,7 +67,8 @@ Rest DealAll(const std::vector<int64_t>& lane_rows, int64_t tracks);
 
 // Deals what is left to another number of tracks: lanes already begun come first, in
 // the order of their turns, then the others, ascending. What was carried becomes part
-// of its lane again. Dealing twice is the same as dealing once.
+// of its lane again; but what has a key stays carried, by the first track. Dealing
+// twice is the same as dealing once.
 Rest DealAnew(const Rest& rest, int64_t tracks);
 
 }  // namespace millrace::lanes

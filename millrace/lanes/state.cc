@@ -38,7 +38,7 @@ class Reader {
     TRY(CheckOrder());
     TRY(MarkFinished());
     TRY(MarkCursors());
-    TRY(MarkCarry());
+    TRY(state_.order.runs ? MarkKeyed() : MarkCarry());
     return Place();
   }
 
@@ -47,8 +47,9 @@ class Reader {
 
   struct Mark {
     Taken taken = Taken::kNothing;
-    int64_t rows = 0;   // kPart, kCarried: taken.
-    int64_t track = 0;  // kCarried: there.
+    int64_t rows = 0;    // kPart, kCarried: taken.
+    int64_t track = 0;   // kCarried: there.
+    bool keyed = false;  // Of what is carried; any track may carry it.
     bool dealt = false;
   };
 
@@ -110,6 +111,36 @@ class Reader {
     return absl::OkStatus();
   }
 
+  // Of a lane that gives runs several pieces may be carried while it still goes on.
+  absl::Status MarkKeyed() {
+    std::vector<CarryPiece> pieces = state_.carry;
+    std::ranges::sort(pieces, {}, [](const CarryPiece& piece) {
+      return std::pair(piece.from.lane, piece.from.rows);
+    });
+    const CarryPiece* before = nullptr;
+    for (const CarryPiece& piece : pieces) {
+      const Cursor& from = piece.from;
+      if (piece.track < 0 || piece.track >= state_.order.tracks) {
+        return Wrong("no such track for carry: ", piece.track);
+      }
+      if (!HasLane(from.lane)) return Wrong("no such lane for ", ToString(from));
+      if (from.rows < 0 || piece.end <= from.rows || piece.end > kRowsMax) {
+        return Wrong("nothing is carried at ", ToString(from));
+      }
+      const bool same_lane = before != nullptr && before->from.lane == from.lane;
+      Mark& mark = marks_[from.lane];
+      const bool taken = mark.taken == Taken::kAll ||
+                         (mark.taken == Taken::kPart && piece.end > mark.rows);
+      if (taken || (same_lane && before->end > from.rows)) {
+        return Wrong("rows twice, at ", ToString(from));
+      }
+      if (mark.taken == Taken::kNothing) mark.taken = Taken::kCarried;
+      mark.keyed = true;
+      before = &piece;
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status MarkOpen(const Cursor& cursor, Taken taken, int64_t track) {
     if (!HasLane(cursor.lane)) return Wrong("no such lane for ", ToString(cursor));
     Mark& mark = marks_[cursor.lane];
@@ -127,7 +158,8 @@ class Reader {
 
   // Deals the lanes as they were dealt, less what was taken.
   absl::StatusOr<Rest> Place() {
-    Rest rest{state_.deal, std::vector<Track>(state_.order.tracks), state_.turn};
+    Rest rest{state_.deal, std::vector<Track>(state_.order.tracks), state_.turn,
+              state_.run};
     int64_t number = 0;
     for (const int64_t lane : state_.deal.first) {
       TRY(PlaceLane(lane, number++, rest));
@@ -140,10 +172,13 @@ class Reader {
     for (int64_t lane = 0; lane < std::ssize(lane_rows_); ++lane) {
       const Mark& mark = marks_[lane];
       if (mark.dealt || mark.taken == Taken::kAll) continue;
+      if (mark.keyed && mark.taken == Taken::kCarried) continue;
       return Wrong("lane ", lane, " is neither finished nor dealt");
     }
-    for (const auto& [track, from] : state_.carry) {
-      rest.tracks[track].carry.push_back({from.lane, from.rows, lane_rows_[from.lane]});
+    for (const CarryPiece& piece : state_.carry) {
+      const int64_t end = piece.end < 0 ? lane_rows_[piece.from.lane] : piece.end;
+      rest.tracks[piece.track].carry.push_back(
+          {piece.from.lane, piece.from.rows, end, piece.key, piece.batches});
     }
     return rest;
   }
@@ -154,7 +189,7 @@ class Reader {
     if (mark.dealt) return Wrong("lane dealt twice: ", lane);
     mark.dealt = true;
     const int64_t track = number % state_.order.tracks;
-    if (mark.taken == Taken::kCarried && mark.track != track) {
+    if (mark.taken == Taken::kCarried && !mark.keyed && mark.track != track) {
       return Wrong("carry of track ", mark.track, " has lane ", lane, " of track ",
                    track);
     }
@@ -233,6 +268,7 @@ void SetRest(State& state, const Rest& rest, int64_t lanes) {
   CHECK_EQ(std::ssize(rest.tracks), state.order.tracks);
   state.lanes = lanes;
   state.turn = rest.turn;
+  state.run = rest.run;
   state.deal = rest.deal;
   state.cursors.clear();
   state.carry.clear();
@@ -240,7 +276,9 @@ void SetRest(State& state, const Rest& rest, int64_t lanes) {
   for (int64_t track = 0; track < std::ssize(rest.tracks); ++track) {
     for (const LaneRange& range : rest.tracks[track].carry) {
       left[range.lane] = true;
-      state.carry.push_back({track, {range.lane, range.begin, {}}});
+      CarryPiece& piece = state.carry.emplace_back();
+      piece = {track, {range.lane, range.begin, {}}, -1, range.key, range.batches};
+      if (range.key >= 0) piece.end = range.end;
     }
     for (const LaneRange& range : rest.tracks[track].lanes) {
       left[range.lane] = true;
@@ -262,6 +300,14 @@ absl::StatusOr<Rest> GetRest(const State& state,
 
 absl::StatusOr<Rest> Resume(const State& state, const std::vector<int64_t>& lane_rows,
                             const OrderRecord& order) {
+  if (state.order.runs != order.runs) {
+    return absl::InvalidArgumentError(
+        state.order.runs
+            ? "the state is of coordinated reads, which count otherwise: go on from it "
+              "on a service, with the same pipeline"
+            : "the state is of a pass that was not read in runs of batches, as "
+              "coordinated reads are: go on from it as it was saved");
+  }
   Rest rest = TRY(GetRest(state, lane_rows));
   if (state.order == order) return rest;
   return DealAnew(rest, order.tracks);
@@ -288,6 +334,7 @@ std::string ToString(const State& state) {
     order = base::StrCat("any, step ", state.step);
   } else if (state.order.kind == OrderKind::kFixed) {
     order = base::StrCat("fixed, ", state.order.tracks, " tracks, turn ", state.turn);
+    if (state.order.runs) order += base::StrCat(", runs, ", state.run.left, " left");
   }
   return base::StrCat(
       "pass ", state.pass, " epoch ", state.epoch, " seed ", state.seed,           //
@@ -302,7 +349,9 @@ std::string ToString(const State& state) {
       "\ncarry ",
       join(state.carry,
            [](const CarryPiece& p) {
-             return base::StrCat("track ", p.track, " ", ToString(p.from));
+             const std::string bucket =
+                 p.key < 0 ? "" : base::StrCat(" to ", p.end, " bucket ", p.key);
+             return base::StrCat("track ", p.track, " ", ToString(p.from), bucket);
            }),
       state.taken.empty() ? "" : "\ntaken ",
       join(state.taken,

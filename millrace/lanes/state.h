@@ -33,14 +33,19 @@ enum class OrderKind { kLogical, kFixed, kAny };
 struct OrderRecord {
   OrderKind kind = OrderKind::kLogical;
   int64_t tracks = 1;  // 1 in logical and any order.
+  bool runs = false;   // Lanes give runs, of which batches are counted.
 
   bool operator==(const OrderRecord&) const = default;
 };
 
-// A tail that fills no batch yet: the lane's rows from the cursor on.
+// A tail that fills no batch yet: the lane's rows from the cursor on. Where lanes give
+// runs it has a key and an end, and may be whole batches (run_turns.h).
 struct CarryPiece {
   int64_t track = 0;
   Cursor from;
+  int64_t end = -1;  // -1: the lane's.
+  int64_t key = -1;
+  bool batches = false;
 
   bool operator==(const CarryPiece&) const = default;
 };
@@ -66,6 +71,7 @@ struct State {
 
   OrderRecord order;
   int64_t turn = 0;               // The track visited next.
+  RunPlace run = {};              // That is being taken there.
   Deal deal;                      // How lanes were dealt to the tracks.
   LaneSet finished;               // Lanes taken whole.
   std::vector<Cursor> cursors;    // Of open lanes, ascending by lane.
@@ -99,7 +105,8 @@ void SetRest(State& state, const Rest& rest, int64_t lanes);
 absl::StatusOr<Rest> GetRest(const State& state, const std::vector<int64_t>& lane_rows);
 
 // Gives what is left, for going on in an order: just as it was where the order is the
-// state's own, else dealt anew.
+// state's own, else dealt anew. A state of lanes that give runs counts otherwise than
+// one of lanes that give rows, and goes on only where they do.
 absl::StatusOr<Rest> Resume(const State& state, const std::vector<int64_t>& lane_rows,
                             const OrderRecord& order);
 

@@ -11,6 +11,7 @@
 #include "millrace/lanes/known_lanes.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/lanes/order.h"
+#include "millrace/lanes/positions.h"
 #include "millrace/lanes/rest.h"
 
 namespace millrace::lanes {
@@ -97,7 +98,7 @@ std::vector<LaneRange> Turns::TakeBatch(TrackPlace& track, bool carried) {
   return {{track.lanes[track.lane].lane, row, row + batch_rows_}};
 }
 
-Turns::Step Turns::Next(const KnownLanes& known) {
+Positions::Step Turns::Next(const KnownLanes& known) {
   if (rounds_over_) return Leftover();
   const int64_t tracks = std::ssize(tracks_);
   std::vector<Found> found;
@@ -124,7 +125,7 @@ Turns::Step Turns::Next(const KnownLanes& known) {
 }
 
 // What all tracks leave is joined in track order.
-Turns::Step Turns::Leftover() {
+Positions::Step Turns::Leftover() {
   int64_t left = 0;
   for (const TrackPlace& track : tracks_) {
     for (const LaneRange& piece : track.carry) left += piece.rows();

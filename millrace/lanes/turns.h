@@ -15,41 +15,26 @@
 
 #include "millrace/lanes/known_lanes.h"
 #include "millrace/lanes/order.h"
+#include "millrace/lanes/positions.h"
 #include "millrace/lanes/rest.h"
 
 namespace millrace::lanes {
 
-class Turns {
+class Turns final : public Positions {
  public:
-  enum class Kind : uint8_t { kBatch, kUnknown, kEnd };
-
-  struct Step {
-    Kind kind = Kind::kEnd;
-    std::vector<LaneRange> rows = {};  // Of the batch, in order.
-    int64_t lane = -1;                 // What is not known yet: how many rows it has.
-  };
-
-  // Ranges that end at kRowsMax are of lanes whose rows are not known. An endless pass
-  // is dealt more lanes as they are needed: kUnknown without a lane asks for them.
-  // Requires: at least one track; batching.rows >= 1.
   Turns(const Rest& rest, const Batching& batching, bool endless = false);
 
-  // Decides the next position, if what is known suffices, and goes on behind it.
-  Step Next(const KnownLanes& known);
+  Step Next(const KnownLanes& known) override;
 
-  // Counts the positions that were decided.
-  int64_t position() const { return position_; }
+  int64_t position() const override { return position_; }
 
-  // Deals one more lane, after all that were dealt: of a pass without end.
-  void DealMore(const LaneRange& lane);
+  void DealMore(const LaneRange& lane) override;
+  Rest rest() const override;
 
-  // What is left behind the positions that were decided.
-  Rest rest() const;
+  // What drop_remainder leaves out is the pipeline's own wish.
+  int64_t left_out_rows() const override { return 0; }
 
-  // The lanes that the next positions come from: of each track what is carried, lanes
-  // that are known to give no batch of their own, and the one behind them; then `more`
-  // of each. Those needed sooner come first; each from its first row still to come.
-  std::vector<LaneRange> Ahead(int64_t more, const KnownLanes& known) const;
+  std::vector<LaneRange> Ahead(int64_t more, const KnownLanes& known) const override;
 
  private:
   struct TrackPlace {

@@ -139,6 +139,9 @@ struct LoadOptions {
   std::string path = {};
   // The fields of the rows and their types. By default what was saved says.
   std::optional<std::string> fields = {};
+  // Read what is still being saved, too, waiting for what is not there yet; for so many
+  // seconds without a sign of whoever saves it. By default it must be complete.
+  std::optional<double> wait = {};
 };
 
 struct MapOptions {
@@ -421,6 +424,16 @@ struct WindowOptions {
   bool drop_remainder = false;
   // Begin anew with every lane, so that there can be many.
   bool per_lane = false;
+};
+
+struct WriteRowsOptions {
+  // The folder of the files; made where it is missing. Must be given.
+  std::string path = {};
+  // frames: any rows; arrow, parquet: for other programs too; tar: as WebDataset has
+  // it.
+  std::string format = "frames";
+  // Stands in the names of the files, behind the number of the lane.
+  std::string name = "";
 };
 
 class Dataset : public ops::DatasetBase {
@@ -717,6 +730,16 @@ class Dataset : public ops::DatasetBase {
        {"per_lane", ops::ToValue(options.per_lane)}}));
   }
 
+  // Writes the rows of each lane to a file of its own, and gives one row for each: the
+  // number of the lane, and how many rows it has. The file appears all at once; one
+  // that is there already stays. Saving on a service is made of it.
+  Dataset WriteRows(const WriteRowsOptions& options) const {
+    return Dataset(Then("write_rows",
+      {{"path", ops::ToValue(options.path)},
+       {"format", ops::ToValue(options.format)},
+       {"name", ops::ToValue(options.name)}}));
+  }
+
   // Puts the rows of its inputs side by side: the first with the first, and so on,
   // until one input ends.
   Dataset Zip(const std::vector<Dataset>& others) const {
@@ -756,7 +779,8 @@ inline Dataset FromRows(const FromRowsOptions& options) {
 inline Dataset Load(const LoadOptions& options) {
   return Dataset::FromSource("load",
       {{"path", ops::ToValue(options.path)},
-       {"fields", ops::ToValue(options.fields)}});
+       {"fields", ops::ToValue(options.fields)},
+       {"wait", ops::ToValue(options.wait)}});
 }
 
 // Gives whole numbers drawn from all that int64 has, as the field `value`: others in

@@ -36,6 +36,7 @@
 #include "millrace/ir/value.h"
 #include "millrace/ops/merger.h"
 #include "millrace/ops/operator.h"
+#include "millrace/ops/save_format.h"
 #include "millrace/ops/source.h"
 
 namespace millrace::ops {
@@ -73,6 +74,8 @@ struct OperatorDef {
       tell_fields = {};
   // Of one that runs as another, chosen by the names of files: completes itself.
   std::function<void(std::shared_ptr<const SourcesByEnding>, OperatorDef&)> choose = {};
+  // Of one that writes files, in one of the library's formats: completes itself.
+  std::function<void(std::shared_ptr<const SaveFormats>, OperatorDef&)> pick = {};
 };
 
 // Runs as nothing by itself: what it does with its inputs is how their lanes are cut.
@@ -414,6 +417,15 @@ class Definition {
         [read, across = std::move(across)](const ir::Arguments& arguments) {
           return across(read(arguments));
         };
+    return *this;
+  }
+
+  // Tells of one whose lanes may give runs of batches of one key.
+  Definition& KeyedRuns(std::function<std::optional<ir::KeyedRuns>(const Args&)> runs) {
+    def_.schema.keyed_runs = [read = Reader(),
+                              runs = std::move(runs)](const ir::Arguments& arguments) {
+      return runs(read(arguments));
+    };
     return *this;
   }
 

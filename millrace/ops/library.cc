@@ -8,11 +8,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_join.h"
 
 #include "millrace/base/check.h"
-#include "millrace/base/text.h"
 #include "millrace/ir/kernel.h"
 #include "millrace/ir/operator.h"
 #include "millrace/ir/pipeline.h"
@@ -53,6 +50,10 @@ void Library::Add(OperatorDef def) {
     const auto choose = def.choose;
     choose(by_ending_, def);
   }
+  if (def.pick) {
+    const auto choose = def.pick;
+    choose(formats_, def);
+  }
   const int ways = (def.make ? 1 : 0) + (def.make_source ? 1 : 0) +
                    (def.make_merger ? 1 : 0) + (def.steps ? 1 : 0);
   const ir::OperatorTraits& traits = def.schema.traits;
@@ -68,17 +69,7 @@ void Library::Add(OperatorDef def) {
 
 void Library::AddFormat(SaveFormat format) {
   const std::string name = format.name;
-  CHECK(formats_.emplace(name, std::move(format)).second) << name;
-}
-
-absl::StatusOr<const SaveFormat*> Library::FindFormat(const std::string& name) const {
-  const auto found = formats_.find(name);
-  if (found != formats_.end()) return &found->second;
-  std::vector<std::string> names;
-  names.reserve(formats_.size());
-  for (const auto& [known, format] : formats_) names.push_back(known);
-  return absl::InvalidArgumentError(base::StrCat(
-      "no format is called ", name, ": there are ", absl::StrJoin(names, ", ")));
+  CHECK(formats_->emplace(name, std::move(format)).second) << name;
 }
 
 std::unique_ptr<Operator> Library::Make(const ir::Pipeline& node,

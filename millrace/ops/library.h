@@ -43,9 +43,11 @@ class Library {
                                      MergeContext context) const;
 
   // Finds a format that rows are saved in. An error names those there are.
-  absl::StatusOr<const SaveFormat*> FindFormat(const std::string& name) const;
+  absl::StatusOr<const SaveFormat*> FindFormat(const std::string& name) const {
+    return ops::FindFormat(*formats_, name);
+  }
 
-  const std::map<std::string, SaveFormat>& formats() const { return formats_; }
+  const SaveFormats& formats() const { return *formats_; }
 
   // Gives what a node is run as, one behind the other; empty where it runs itself.
   std::vector<Step> StepsOf(const ir::Pipeline& node) const;
@@ -54,7 +56,7 @@ class Library {
   // On the heap: pipelines point into it, also after the library was moved.
   std::unique_ptr<ir::Catalog> catalog_ = std::make_unique<ir::Catalog>();
   std::map<std::string, OperatorDef> defs_;
-  std::map<std::string, SaveFormat> formats_;
+  std::shared_ptr<SaveFormats> formats_ = std::make_shared<SaveFormats>();
   std::shared_ptr<SourcesByEnding> by_ending_ = std::make_shared<SourcesByEnding>();
 };
 

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,6 +26,8 @@
 #include "millrace/core/spec.h"
 #include "millrace/ir/expression.h"
 #include "millrace/ops/bad_rows.h"
+#include "millrace/storage/blob_store.h"
+#include "millrace/storage/local_files.h"
 
 namespace millrace::ops {
 
@@ -38,6 +41,11 @@ class Emitter {
   // Passes a block on. An error is the reader's; the operator returns it unchanged.
   virtual absl::Status Emit(core::Block block) = 0;
 
+  // The same, of a batch that was made by key, which is told who joins lanes.
+  virtual absl::Status EmitOf(int64_t /*key*/, core::Block batch) {
+    return Emit(std::move(batch));
+  }
+
   // Hands over rows that fill no batch at the lane's end. `key` tells apart what may
   // not be joined (buckets); plain batches have only key 0.
   virtual absl::Status EmitTail(int64_t key, core::Block rows) = 0;
@@ -49,6 +57,7 @@ struct LaneContext {
   uint64_t seed = 0;  // Of the job; an operator's own seed argument comes first.
   uint64_t epoch = 0;
   base::Hash128 lane;                       // The hash of the lane's content.
+  int64_t lane_number = 0;                  // Its place in the pass.
   int64_t call_number = ir::kNoCallNumber;  // Of this operator in the user's pipeline.
   int64_t first_row = 0;  // Place in the pass of the lane's first row, where it counts.
   BadRows& bad_rows = NoBadRows();
@@ -56,6 +65,7 @@ struct LaneContext {
   // Set when nobody wants the results any more: for operators that wait for others.
   const std::atomic<bool>* cancelled = nullptr;
   Origins* origins = nullptr;  // Set where rows that are made of others are noted.
+  storage::BlobStore& blobs = storage::ProcessFiles();  // Where files are.
 };
 
 // The seed that an operator draws with: its own argument, else the job's.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -47,6 +48,12 @@ struct SaveFormat {
   // Tells why rows of a spec do not fit, and what to do then.
   std::function<absl::Status(const core::Spec&)> check;
 
+  // Tells whether rows are numbered among all that are saved: such files can be
+  // written only one after the other.
+  std::function<bool(const core::Spec&)> numbers_rows = [](const core::Spec&) {
+    return false;
+  };
+
   // Gives the rows as they are when they are read again.
   std::function<core::Spec(const core::Spec&)> read_as = [](const core::Spec& spec) {
     return spec;
@@ -57,5 +64,12 @@ struct SaveFormat {
       std::unique_ptr<storage::BlobWriter>, const RowsFileContext&)>
       begin;
 };
+
+// By name. Those of one library, also what is added to it later.
+using SaveFormats = std::map<std::string, SaveFormat>;
+
+// Finds one. An error names those there are.
+absl::StatusOr<const SaveFormat*> FindFormat(const SaveFormats& formats,
+                                             const std::string& name);
 
 }  // namespace millrace::ops

@@ -12,12 +12,14 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 
+#include "millrace/api/operations.h"
 #include "millrace/api/service.h"
 #include "millrace/api/stream.h"
 #include "millrace/base/check.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/random.h"
 #include "millrace/base/status.h"
+#include "millrace/base/text.h"
 #include "millrace/control/dispatcher.h"
 #include "millrace/control/events.h"
 #include "millrace/control/state.h"
@@ -38,49 +40,131 @@ std::vector<int64_t> SomeLanes(base::Generator& random) {
   return rows;
 }
 
-double SomeLoss(base::Generator& random) {
+double SomeLoss(base::Generator& random, bool faults) {
   constexpr double kLosses[] = {0, 0.05, 0.3};
+  if (!faults) return 0;
   return kLosses[random.Integer(0, 3)];
 }
 
 }  // namespace
 
-Cluster::Cluster(uint64_t seed)
+Cluster::Cluster(uint64_t seed, std::unique_ptr<Service> own, Service* service)
     : random_(base::RandomKey(seed, 0, 0), {}),
-      requests_(SomeLoss(random_)),
-      replies_(SomeLoss(random_)) {
+      own_(std::move(own)),
+      service_(service == nullptr ? *own_ : *service),
+      requests_(SomeLoss(random_, service_.options.faults)),
+      replies_(SomeLoss(random_, service_.options.faults)) {
+  service_.clusters.push_back(this);
+}
+
+Cluster::Cluster(uint64_t seed, const ClusterOptions& options)
+    : Cluster(seed, std::make_unique<Service>(options), nullptr) {
+  Truth& truth = service_.truth;
   for (int64_t passes = random_.Integer(1, 3); passes > 0; --passes) {
-    truth_.lane_rows.push_back(SomeLanes(random_));
+    truth.lane_rows.push_back(SomeLanes(random_));
   }
+  truth.counted = random_.Integer(0, 2) == 0;
+  service_.runs_max = random_.Integer(5, 12);
+  service_.buffer_bytes = random_.Integer(1, 40);
+  StartDispatcher();
+  workers_ = std::vector<Worker>(random_.Integer(1, 5));
+  for (Worker& worker : workers_) StartWorker(worker);
+  BeginJob();
+}
+
+Cluster::Cluster(uint64_t seed, Cluster& host)
+    : Cluster(seed, nullptr, &host.service_) {
+  BeginJob();
+}
+
+void Cluster::BeginJob() {
+  truth_ = service_.truth;
   truth_.batch_rows = random_.Integer(1, 6);
-  truth_.counted = random_.Integer(0, 2) == 0;
   any_ = random_.Integer(0, 2) == 0;
   constexpr const char* kVisits[] = {"exactly_once", "exactly_once", "at_most_once",
                                      "at_least_once"};
   if (any_) visit_ = kVisits[random_.Integer(0, 4)];
-  runs_max_ = random_.Integer(5, 12);
-  buffer_bytes_ = random_.Integer(1, 40);
-  StartDispatcher();
-  workers_ = std::vector<Worker>(random_.Integer(1, 5));
-  for (Worker& worker : workers_) StartWorker(worker);
+  if (!any_ && is_host() && service_.options.runs && random_.Integer(0, 3) == 0) {
+    GiveRuns();
+  }
   BeginRun("");
 }
 
-absl::Status Cluster::Run() {
-  for (int64_t step = 0; step < kStepsMax; ++step) {
-    if (AllDone()) {
-      TRY(any_ ? CheckAny() : CheckFixed());
-      return CheckReplay();
+// Lanes give runs of batches of one key, for consumers to take together.
+void Cluster::GiveRuns() {
+  constexpr int64_t kGroups[] = {2, 4, 6, 12};
+  truth_.runs.emplace();
+  truth_.runs->group = kGroups[random_.Integer(0, 4)];
+  truth_.runs->sizes.resize(random_.Integer(1, 4));
+  for (int64_t& size : truth_.runs->sizes) size = random_.Integer(1, 5);
+  truth_.counted = false;
+  truth_.batch_rows = 1;
+  for (std::vector<int64_t>& lanes : truth_.lane_rows) {
+    std::vector<std::vector<int64_t>>& tails = truth_.tails.emplace_back();
+    for (int64_t& rows : lanes) {
+      rows = truth_.runs->group * random_.Integer(0, 4);
+      std::vector<int64_t>& of_lane = tails.emplace_back();
+      for (const int64_t size : truth_.runs->sizes) {
+        of_lane.push_back(random_.Integer(0, size * truth_.runs->group));
+        rows += of_lane.back();
+      }
+      if (std::ranges::max(of_lane) == 0) of_lane.clear();
     }
-    now_ += absl::Milliseconds(random_.Integer(0, 20));
-    Beat();
-    if (step < kFaultySteps && random_.Integer(0, 400) == 0) Fault();
-    if (step == kFaultySteps) StartLost(1);
-    TRY(Step());
+  }
+  service_.truth = truth_;
+}
+
+absl::Status Cluster::RunTogether(const std::vector<Cluster*>& clusters) {
+  base::Generator& random = clusters.front()->random_;
+  const auto done = [](const Cluster* cluster) { return cluster->AllDone(); };
+  for (int64_t step = 0; step < kStepsMax * std::ssize(clusters); ++step) {
+    if (std::ranges::all_of(clusters, done)) {
+      for (const Cluster* const cluster : clusters) TRY(cluster->CheckEnd());
+      return clusters.front()->CheckReplay();
+    }
+    TRY(clusters[random.Integer(0, std::ssize(clusters))]->Go(step));
   }
   std::string waiting = "no progress";
-  for (const Consumer& consumer : consumers_) waiting += consumer.process->Describe();
+  for (const Cluster* const cluster : clusters) {
+    waiting += base::StrCat("\n", cluster->settings_.name, ":");
+    for (const Consumer& one : cluster->consumers_) waiting += one.process->Describe();
+  }
   return absl::DeadlineExceededError(waiting);
+}
+
+absl::Status Cluster::CheckEnd() const { return any_ ? CheckAny() : CheckFixed(); }
+
+absl::Status Cluster::Go(int64_t step) {
+  now_ += absl::Milliseconds(random_.Integer(0, 20));
+  Beat();
+  const bool faulty = step < kFaultySteps && service_.options.faults;
+  if (faulty && random_.Integer(0, 400) == 0) Fault();
+  if (step >= kFaultySteps) StartLost(1);
+  return Step();
+}
+
+int64_t Cluster::all_rows() const {
+  int64_t all = 0;
+  for (const std::vector<int64_t>& lanes : truth_.lane_rows) {
+    for (const int64_t rows : lanes) all += rows;
+  }
+  return all;
+}
+
+int64_t Cluster::made_rows() const {
+  int64_t made = 0;
+  for (const Worker& worker : workers_) {
+    if (worker.process != nullptr) made += worker.process->made_rows();
+  }
+  return made;
+}
+
+api::JobVisits Cluster::Visits() const {
+  const int64_t number = dispatcher_->state().Named(settings_.name);
+  for (const api::JobSummary& job : dispatcher_->Tell(api::ListJobs(), now_).jobs) {
+    if (job.job == number) return job.visits;
+  }
+  return {};
 }
 
 absl::Status Cluster::Step() {
@@ -90,7 +174,7 @@ absl::Status Cluster::Step() {
   if (dice < 65) return DeliverStream();
   if (dice < 85) {
     Worker& worker = workers_[random_.Integer(0, std::ssize(workers_))];
-    if (worker.process != nullptr) worker.process->MakeOne(random_);
+    if (worker.process != nullptr) worker.process->MakeOne(random_, now_);
     return absl::OkStatus();
   }
   Consumer& consumer = consumers_[random_.Integer(0, std::ssize(consumers_))];
@@ -102,16 +186,21 @@ absl::Status Cluster::Step() {
 // --- Processes ---
 
 api::JobSettings Cluster::SomeSettings() {
-  api::JobSettings settings{.name = "job", .pipeline = "text"};
+  const int64_t number =
+      std::ranges::find(service_.clusters, this) - service_.clusters.begin();
+  api::JobSettings settings{.name = base::StrCat("job ", number), .seed = 7};
   settings.consumers = random_.Integer(1, 5);
   constexpr const char* kRemainders[] = {"drop", "pad", "keep"};
   settings.remainder = kRemainders[random_.Integer(0, 3)];
   settings.visit = visit_;
   settings.order = any_ ? "any" : "fixed";
   if (any_) return settings;
+  if (truth_.runs) {
+    while (truth_.runs->group % settings.consumers != 0) --settings.consumers;
+  }
   settings.members = random_.Integer(0, 3) == 0 ? 2 : 1;
-  settings.global_batch =
-      random_.Integer(0, 4) == 0 && truth_.batch_rows % settings.consumers == 0;
+  settings.global_batch = random_.Integer(0, 4) == 0 &&
+                          truth_.batch_rows % settings.consumers == 0 && !truth_.runs;
   settings.open_lanes = random_.Integer(1, 6);
   return settings;
 }
@@ -127,6 +216,7 @@ void Cluster::BeginRun(const std::string& state,
   const bool resized = any_ && !state.empty() && random_.Integer(0, 3) == 0;
   if (resized) truth_.batch_rows = random_.Integer(1, 6);
   truth_.resized = truth_.resized || resized;
+  settings_.pipeline = PipelineOf(truth_.batch_rows);
   consumers_.clear();
   for (int64_t i = 0; i < settings_.consumers * settings_.members; ++i) {
     api::OpenJob open{.settings = settings_};
@@ -145,19 +235,25 @@ void Cluster::BeginRun(const std::string& state,
 void Cluster::StartWorker(Worker& worker) {
   ++worker.life;
   worker.leaves = absl::InfiniteFuture();
-  const delivery::LaneServerOptions options{.runs_max = runs_max_,
-                                            .buffer_bytes = buffer_bytes_};
+  const SimWorkerOptions options{
+      {.runs_max = service_.runs_max, .buffer_bytes = service_.buffer_bytes},
+      {.budget_bytes = service_.options.window_bytes}};
   worker.process = std::make_unique<SimWorker>(
-      next_worker_++, options, truth_,
-      [this](delivery::ReaderId reader, const api::WorkerMessage& message,
-             const Rows& rows) { ToReader(reader, message, rows); });
+      service_.next_worker++, options, service_.truth,
+      [&service = service_](delivery::ReaderId reader,
+                            const api::WorkerMessage& message, const Rows& rows) {
+        for (Cluster* const one : service.clusters)
+          one->ToReader(reader, message, rows);
+      });
 }
 
 void Cluster::LoseWorker(Worker& worker) {
   if (worker.process == nullptr) return;
   const int64_t number = worker.process->number();
   worker.process.reset();
-  for (Consumer& consumer : consumers_) Break(consumer, number);
+  for (Cluster* const cluster : service_.clusters) {
+    for (Consumer& consumer : cluster->consumers_) cluster->Break(consumer, number);
+  }
 }
 
 // Those who leave are gone once they have nothing, or when their time is over. Others
@@ -250,7 +346,7 @@ void Cluster::Beat() {
   if (now_ < next_beats_) return;
   next_beats_ = now_ + absl::Milliseconds(random_.Integer(100, 300));
   const int64_t workers = std::ssize(workers_);
-  for (int64_t who = 0; who < workers; ++who) {
+  for (int64_t who = 0; is_host() && who < workers; ++who) {
     const Worker& worker = workers_[who];
     if (worker.process == nullptr || now_ < worker.cut_off) continue;
     requests_.Send({worker.process->Beat(), who, worker.life}, random_);
@@ -322,7 +418,7 @@ Stream& Cluster::StreamTo(Consumer& consumer, int64_t worker) {
   const auto [found, added] = consumer.streams.try_emplace(worker);
   Stream& stream = found->second;
   if (!added) return stream;
-  stream.reader = base::MakeId<delivery::ReaderId>(next_reader_++);
+  stream.reader = base::MakeId<delivery::ReaderId>(service_.next_reader++);
   stream.consumer = &consumer - consumers_.data();
   stream.worker = worker;
   readers_[stream.reader] = stream.consumer;

@@ -4,6 +4,12 @@
 // must hold (protocol.md section 8) is checked on the way and at the end.
 //
 //   absl::Status status = Cluster(seed).Run();
+//
+// Several jobs may be read from one service, each watched by a cluster of its own:
+//
+//   Cluster one(seed);
+//   Cluster other(seed + 1, one);
+//   absl::Status status = Cluster::RunTogether({&one, &other});
 #pragma once
 
 #include <cstdint>
@@ -30,12 +36,31 @@
 
 namespace millrace::sim {
 
+struct ClusterOptions {
+  bool faults = true;
+  bool runs = true;          // Lanes may give such.
+  int64_t window_bytes = 0;  // Of workers.
+};
+
 class Cluster {
  public:
-  explicit Cluster(uint64_t seed);
+  explicit Cluster(uint64_t seed, const ClusterOptions& options = {});
+
+  // Another job over the same rows, of the service of `host`, which outlives it.
+  Cluster(uint64_t seed, Cluster& host);
 
   // Runs the job to its end; an error says what did not hold.
-  absl::Status Run();
+  absl::Status Run() { return RunTogether({this}); }
+
+  // The same of several, the first of which has the service.
+  static absl::Status RunTogether(const std::vector<Cluster*>& clusters);
+
+  // Rows of all passes, and those that the workers there are have made.
+  int64_t all_rows() const;
+  int64_t made_rows() const;
+
+  // How the job was given its rows.
+  api::JobVisits Visits() const;
 
  private:
   struct Consumer {
@@ -51,8 +76,33 @@ class Cluster {
     absl::Time leaves = absl::InfiniteFuture();  // At the latest; it was told to.
   };
 
+  // What several jobs have in common.
+  struct Service {
+    explicit Service(const ClusterOptions& with) : options(with) {}
+
+    ClusterOptions options;
+    absl::Time now = absl::UnixEpoch();
+    int64_t runs_max = 1;
+    int64_t buffer_bytes = 1;
+    Truth truth;  // Of all jobs, but for the sizes of batches.
+    std::unique_ptr<control::Dispatcher> dispatcher;
+    std::vector<std::string> journal;
+    std::vector<Worker> workers;
+    int64_t next_reader = 0;
+    int64_t next_worker = 1;
+    std::vector<Cluster*> clusters;  // By whom it is used.
+  };
+
+  Cluster(uint64_t seed, std::unique_ptr<Service> own, Service* service);
+  void BeginJob();
+  absl::Status Go(int64_t step);
+  absl::Status CheckEnd() const;
+
+  bool is_host() const { return own_ != nullptr; }
+
   absl::Status Step();
   void Fault();
+  void GiveRuns();
 
   // Starts all consumers of a run, from a state; or each from its part, if these are as
   // many.
@@ -84,6 +134,8 @@ class Cluster {
   absl::Status CheckFixed() const;
   lanes::Rest RestOf(const lanes::State& state) const;
   std::vector<TakenRows> Expected(int64_t consumer) const;
+  std::vector<TakenRows> ExpectedRuns(int64_t pass, const lanes::Rest& rest,
+                                      int64_t consumer) const;
   std::vector<TakenRows> ExpectedTurns(const lanes::Order& order,
                                        const lanes::Order& whole,
                                        int64_t consumer) const;
@@ -102,25 +154,23 @@ class Cluster {
   absl::Status CheckRows(int64_t pass) const;
 
   base::Generator random_;
+  const std::unique_ptr<Service> own_;  // Null: another's.
+  Service& service_;
+  absl::Time& now_ = service_.now;
+  std::unique_ptr<control::Dispatcher>& dispatcher_ = service_.dispatcher;
+  std::vector<std::string>& journal_ = service_.journal;
+  std::vector<Worker>& workers_ = service_.workers;
   bool any_ = false;
   std::string visit_ = "exactly_once";
   Truth truth_;
-  absl::Time now_ = absl::UnixEpoch();
   absl::Time next_beats_ = absl::UnixEpoch();
-  int64_t runs_max_ = 1;
-  int64_t buffer_bytes_ = 1;
   api::JobSettings settings_;
   int64_t restarts_ = 0;
   std::string state_;  // That this run began with.
-  std::unique_ptr<control::Dispatcher> dispatcher_;
-  std::vector<std::string> journal_;
-  std::vector<Worker> workers_;
   std::vector<Consumer> consumers_;
   std::map<delivery::ReaderId, int64_t> readers_;  // To consumers.
   Cloud<Request> requests_;
   Cloud<Reply> replies_;
-  int64_t next_reader_ = 0;
-  int64_t next_worker_ = 1;
   int64_t openings_ = 0;
 };
 

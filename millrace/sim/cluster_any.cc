@@ -115,7 +115,8 @@ int64_t Cluster::BatchesOf(int64_t pass) const {
 }
 
 absl::Status Cluster::CheckRights() const {
-  const control::JobState* const job = dispatcher_->state().Find(1);
+  const control::State& state = dispatcher_->state();
+  const control::JobState* const job = state.Find(state.Named(settings_.name));
   if (!any_ || job == nullptr) return absl::OkStatus();
   const SimConsumer& first = *consumers_[0].process;
   const bool current = first.opened() && job->incarnation == first.hello().incarnation;

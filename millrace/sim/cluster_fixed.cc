@@ -2,6 +2,7 @@
 // hold (cluster.h).
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,10 +10,14 @@
 #include "absl/status/status.h"
 
 #include "millrace/api/state.h"
+#include "millrace/base/check.h"
 #include "millrace/base/text.h"
+#include "millrace/lanes/known_lanes.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/lanes/order.h"
+#include "millrace/lanes/positions.h"
 #include "millrace/lanes/rest.h"
+#include "millrace/lanes/run_turns.h"
 #include "millrace/lanes/state.h"
 #include "millrace/lanes/tracks.h"
 #include "millrace/sim/cluster.h"
@@ -47,8 +52,10 @@ void Cluster::ResumeElsewhere() {
 lanes::Rest Cluster::RestOf(const lanes::State& state) const {
   std::vector<int64_t> seen = truth_.lane_rows[state.pass];
   if (!truth_.counted) seen.assign(seen.size(), lanes::kRowsMax);
-  const lanes::OrderRecord order{lanes::OrderKind::kFixed, settings_.open_lanes};
+  const lanes::OrderRecord order{lanes::OrderKind::kFixed, settings_.open_lanes,
+                                 truth_.runs.has_value()};
   lanes::Rest rest = lanes::Resume(state, seen, order).value();
+  if (truth_.runs) return rest;
   const auto end = [&](std::vector<lanes::LaneRange>& ranges) {
     for (lanes::LaneRange& range : ranges) {
       range.end = truth_.lane_rows[state.pass][range.lane];
@@ -72,6 +79,11 @@ std::vector<TakenRows> Cluster::Expected(int64_t consumer) const {
     const lanes::Rest all =
         lanes::DealAll(truth_.lane_rows[pass], settings_.open_lanes);
     const bool resumed = pass == state.pass && !state_.empty();
+    if (truth_.runs) {
+      std::ranges::move(ExpectedRuns(pass, resumed ? RestOf(state) : all, consumer),
+                        std::back_inserter(expected));
+      continue;
+    }
     const lanes::TrackOrder whole(all, batching);
     const lanes::TrackOrder order(resumed ? RestOf(state) : all, batching);
     for (TakenRows& taken : settings_.global_batch
@@ -82,6 +94,31 @@ std::vector<TakenRows> Cluster::Expected(int64_t consumer) const {
     }
   }
   return expected;
+}
+
+// Of lanes that give runs, with all known of them.
+std::vector<TakenRows> Cluster::ExpectedRuns(int64_t pass, const lanes::Rest& rest,
+                                             int64_t consumer) const {
+  lanes::KnownLanes known;
+  for (int64_t lane = 0; lane < std::ssize(truth_.lane_rows[pass]); ++lane) {
+    CHECK(known.Learn(lane, truth_.Of({pass, lane})).ok());
+  }
+  std::vector<TakenRows> expected;
+  std::vector<std::vector<lanes::LaneRange>> round;
+  lanes::RunTurns turns(rest, truth_.BatchingFor(settings_));
+  while (true) {
+    const int64_t place = turns.position() % settings_.consumers;
+    const lanes::Positions::Step step = turns.Next(known);
+    if (step.kind == lanes::Positions::Kind::kEnd) return expected;
+    if (place == 0) round.clear();
+    if (!step.rows.empty()) round.push_back(Joined(step.rows));
+    if (place != consumer) continue;
+    if (!step.rows.empty()) {
+      expected.push_back({pass, round.back(), RowsIn(round.back())});
+    } else if (settings_.remainder == "pad") {
+      expected.push_back({pass, round[place % std::ssize(round)], 0});
+    }
+  }
 }
 
 std::vector<TakenRows> Cluster::ExpectedTurns(const lanes::Order& order,

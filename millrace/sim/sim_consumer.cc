@@ -28,6 +28,7 @@
 #include "millrace/delivery/pass_reader.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/lanes/rest.h"
+#include "millrace/lanes/run_turns.h"
 #include "millrace/lanes/state.h"
 #include "millrace/lanes/taken.h"
 #include "millrace/sim/network.h"
@@ -61,6 +62,20 @@ std::vector<lanes::LaneRange> Repeat(const std::vector<lanes::LaneRange>& rows,
   return repeated;
 }
 
+std::vector<lanes::LaneRange> Joined(const std::vector<lanes::LaneRange>& rows) {
+  std::vector<lanes::LaneRange> joined;
+  for (const lanes::LaneRange& range : rows) {
+    const bool follows = !joined.empty() && joined.back().lane == range.lane &&
+                         joined.back().end == range.begin;
+    if (follows) {
+      joined.back().end = range.end;
+    } else {
+      joined.push_back({range.lane, range.begin, range.end});
+    }
+  }
+  return joined;
+}
+
 SimConsumer::SimConsumer(api::OpenJob open, const Truth& truth, int64_t credit_bytes)
     : open_(std::move(open)),
       truth_(truth),
@@ -80,13 +95,17 @@ std::vector<int64_t> SimConsumer::LaneRows(int64_t pass) const {
   return rows;
 }
 
+lanes::OrderRecord SimConsumer::FixedOrder() const {
+  return {lanes::OrderKind::kFixed, opened_.tracks, truth_.runs.has_value()};
+}
+
 absl::StatusOr<delivery::BegunPass> SimConsumer::FixedPass(
     int64_t pass, const std::optional<lanes::State>& state) const {
   delivery::FixedReaderOptions options{.pass = pass};
   options.consumers = open_.settings.consumers;
   options.consumer = open_.consumer;
   options.global_batch = open_.settings.global_batch;
-  options.batching = {truth_.batch_rows, false};
+  options.batching = truth_.BatchingFor(open_.settings);
   options.remainder = delivery::RemainderOf(open_.settings.remainder);
   options.counted = truth_.counted;
   options.credit_bytes = credit_bytes_;
@@ -94,8 +113,8 @@ absl::StatusOr<delivery::BegunPass> SimConsumer::FixedPass(
   const lanes::Rest whole = lanes::DealAll(LaneRows(pass), opened_.tracks);
   lanes::Rest rest = whole;
   if (state) {
-    const lanes::OrderRecord order{lanes::OrderKind::kFixed, opened_.tracks};
-    rest = TRY(lanes::Resume(*state, LaneRows(pass), order));
+    rest = TRY(lanes::Resume(*state, LaneRows(pass), FixedOrder()));
+    if (truth_.runs) TRY(lanes::CheckRuns(rest, *truth_.runs));
   }
   return delivery::BegunPass{
       std::make_unique<delivery::FixedReader>(options, rest, whole)};
@@ -236,6 +255,7 @@ absl::Status SimConsumer::Keep(const delivery::TakenBatch& batch) {
   }
   taken.rows =
       Slice(Repeat(taken.rows, batch.rows), batch.slice_begin, batch.slice_end);
+  if (truth_.runs) taken.rows = Joined(taken.rows);
   taken_.push_back(std::move(taken));
   return absl::OkStatus();
 }
@@ -256,7 +276,7 @@ std::string SimConsumer::State() const {
     state.part = open_.consumer;
     state.parts = open_.settings.consumers;
   } else {
-    state.order = {lanes::OrderKind::kFixed, opened_.tracks};
+    state.order = FixedOrder();
   }
   job_.current().WriteState(state);
   return api::StateToJson(state);

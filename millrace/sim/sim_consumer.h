@@ -41,6 +41,9 @@ std::vector<lanes::LaneRange> Slice(const std::vector<lanes::LaneRange>& rows,
 std::vector<lanes::LaneRange> Repeat(const std::vector<lanes::LaneRange>& rows,
                                      int64_t count);
 
+// The same rows in as few ranges as can be, and nothing else said of them.
+std::vector<lanes::LaneRange> Joined(const std::vector<lanes::LaneRange>& rows);
+
 class SimConsumer {
  public:
   // What it sends to a worker, by the worker's number.
@@ -91,6 +94,7 @@ class SimConsumer {
   // Rows of lanes, as far as anybody knows them beforehand.
   std::vector<int64_t> LaneRows(int64_t pass) const;
 
+  lanes::OrderRecord FixedOrder() const;
   absl::StatusOr<delivery::BegunPass> FixedPass(
       int64_t pass, const std::optional<lanes::State>& state) const;
   absl::StatusOr<delivery::BegunPass> AnyPass(

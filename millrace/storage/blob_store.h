@@ -50,6 +50,9 @@ class Blob {
   }
 };
 
+// What becomes of a file that has the name of one that is published.
+enum class Existing : uint8_t { kReplace, kKeep };
+
 // Whether what is written must outlive a loss of power from then on.
 enum class Sync : uint8_t { kNow, kLater };
 
@@ -60,8 +63,8 @@ class BlobWriter {
 
   virtual absl::Status Append(std::string_view bytes) = 0;
 
-  // Makes the content appear under its name, all at once, in place of what was there.
-  // Call it once, last.
+  // Makes the content appear under its name, all at once, in place of what was there;
+  // where that is to be kept, nothing is done. Call it once, last.
   virtual absl::Status Publish(Sync sync) = 0;
 };
 
@@ -83,7 +86,11 @@ class BlobStore {
 
   // Begins a file, in folders that are made where they are missing.
   virtual absl::StatusOr<std::unique_ptr<BlobWriter>> Create(
-      const std::string& path) const = 0;
+      const std::string& path, Existing existing) const = 0;
+
+  absl::StatusOr<std::unique_ptr<BlobWriter>> Create(const std::string& path) const {
+    return Create(path, Existing::kReplace);
+  }
 
   // Removes a file; one that is not there is no error.
   virtual absl::Status Remove(const std::string& path) const = 0;

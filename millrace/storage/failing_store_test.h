@@ -38,10 +38,12 @@ class FailingStore final : public BlobStore {
     return std::make_unique<FailingBlob>(*this, TRY(below_.Open(listed)));
   }
 
-  absl::StatusOr<std::unique_ptr<BlobWriter>> Create(
-      const std::string& path) const override {
+  using BlobStore::Create;
+
+  absl::StatusOr<std::unique_ptr<BlobWriter>> Create(const std::string& path,
+                                                     Existing existing) const override {
     TRY(Call());
-    return below_.Create(path);
+    return below_.Create(path, existing);
   }
 
   absl::Status Remove(const std::string& path) const override {

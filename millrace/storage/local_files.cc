@@ -35,6 +35,9 @@
 namespace millrace::storage {
 namespace {
 
+// The disk is told to write whenever there is so much.
+constexpr int64_t kWriteBackBytes = int64_t{8} << 20;
+
 // What the system said, with the code that tells the caller what to do.
 absl::Status Failed(std::string_view what, std::string_view path, int error) {
   const std::string message =
@@ -145,8 +148,11 @@ class LocalBlob final : public Blob {
 // behind when the process is killed; else to a hidden one beside the place.
 class LocalWriter final : public BlobWriter {
  public:
-  LocalWriter(int descriptor, std::string path, std::string hidden)
-      : descriptor_(descriptor), path_(std::move(path)), hidden_(std::move(hidden)) {}
+  LocalWriter(int descriptor, std::string path, std::string hidden, Existing existing)
+      : descriptor_(descriptor),
+        path_(std::move(path)),
+        hidden_(std::move(hidden)),
+        existing_(existing) {}
 
   LocalWriter(const LocalWriter&) = delete;
   LocalWriter& operator=(const LocalWriter&) = delete;
@@ -161,7 +167,9 @@ class LocalWriter final : public BlobWriter {
       if (done < 0 && errno == EINTR) continue;
       if (done < 0) return Failed("cannot write file", path_, errno);
       bytes.remove_prefix(static_cast<size_t>(done));
+      written_ += done;
     }
+    BeginWriteBack();
     return absl::OkStatus();
   }
 
@@ -169,6 +177,7 @@ class LocalWriter final : public BlobWriter {
     if (sync == Sync::kNow && fsync(*descriptor_) != 0) {
       return Failed("cannot write file", path_, errno);
     }
+    if (existing_ == Existing::kKeep) return PublishIfNew();
     if (hidden_.empty()) TRY(GiveName());
     if (std::rename(hidden_.c_str(), path_.c_str()) != 0) {
       return Failed("cannot publish file", path_, errno);
@@ -186,6 +195,14 @@ class LocalWriter final : public BlobWriter {
   }
 
  private:
+  // The disk has something to do meanwhile: else all of it waits for the sync at the
+  // end. That it could not begin, the sync will tell.
+  void BeginWriteBack() {
+    if (written_ - begun_ < kWriteBackBytes) return;
+    sync_file_range(*descriptor_, begun_, written_ - begun_, SYNC_FILE_RANGE_WRITE);
+    begun_ = written_;
+  }
+
   // A link cannot replace a file, a rename can: so both, one after the other.
   absl::Status GiveName() {
     const std::string unnamed = base::StrCat("/proc/self/fd/", *descriptor_);
@@ -198,9 +215,28 @@ class LocalWriter final : public BlobWriter {
     return absl::OkStatus();
   }
 
+  // A link replaces nothing. Not every file system has links.
+  absl::Status PublishIfNew() {
+    const std::string unnamed = base::StrCat("/proc/self/fd/", *descriptor_);
+    const std::string& from = hidden_.empty() ? unnamed : hidden_;
+    const bool linked =
+        linkat(AT_FDCWD, from.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    if (linked || errno == EEXIST) return absl::OkStatus();
+    const bool no_links = errno == EPERM || errno == EOPNOTSUPP;
+    if (hidden_.empty() || !no_links) {
+      return Failed("cannot publish file", path_, errno);
+    }
+    if (access(path_.c_str(), F_OK) == 0) return absl::OkStatus();
+    if (std::rename(hidden_.c_str(), path_.c_str()) == 0) return absl::OkStatus();
+    return Failed("cannot publish file", path_, errno);
+  }
+
   const Descriptor descriptor_;
   const std::string path_;
   std::string hidden_;  // Its name until it is published, if it has one.
+  const Existing existing_;
+  int64_t written_ = 0;
+  int64_t begun_ = 0;  // Bytes of it that the disk has been told to write.
 };
 
 // Lists a folder of the machine. One that is not there, or is not a folder, is empty.
@@ -300,7 +336,7 @@ absl::StatusOr<std::unique_ptr<Blob>> LocalFiles::Open(const BlobInfo& listed) c
 }
 
 absl::StatusOr<std::unique_ptr<BlobWriter>> LocalFiles::Create(
-    const std::string& path) const {
+    const std::string& path, Existing existing) const {
   TRY(ProcessRoots().CheckWrite(path));
   const std::string parent = std::filesystem::path(path).parent_path().string();
   const std::string folder = parent.empty() ? "." : parent;
@@ -308,12 +344,14 @@ absl::StatusOr<std::unique_ptr<BlobWriter>> LocalFiles::Create(
   std::filesystem::create_directories(folder, error);
   if (error) return Failed("cannot make folder", folder, error.value());
   int descriptor = OpenAgainWhenInterrupted(folder, O_TMPFILE | O_WRONLY);
-  if (descriptor >= 0) return std::make_unique<LocalWriter>(descriptor, path, "");
+  if (descriptor >= 0) {
+    return std::make_unique<LocalWriter>(descriptor, path, "", existing);
+  }
   // Not every file system has files without a name.
   std::string hidden = LocalWriter::HiddenName(path);
   descriptor = OpenAgainWhenInterrupted(hidden, O_CREAT | O_EXCL | O_WRONLY);
   if (descriptor < 0) return Failed("cannot create file", path, errno);
-  return std::make_unique<LocalWriter>(descriptor, path, std::move(hidden));
+  return std::make_unique<LocalWriter>(descriptor, path, std::move(hidden), existing);
 }
 
 absl::Status LocalFiles::Remove(const std::string& path) const {

@@ -20,8 +20,9 @@ class LocalFiles : public BlobStore {
       absl::Span<const std::string> patterns) const override;
   absl::StatusOr<BlobInfo> Find(const std::string& path) const override;
   absl::StatusOr<std::unique_ptr<Blob>> Open(const BlobInfo& listed) const override;
-  absl::StatusOr<std::unique_ptr<BlobWriter>> Create(
-      const std::string& path) const override;
+  using BlobStore::Create;
+  absl::StatusOr<std::unique_ptr<BlobWriter>> Create(const std::string& path,
+                                                     Existing existing) const override;
   absl::Status Remove(const std::string& path) const override;
 };
 

@@ -200,6 +200,17 @@ TEST_F(LocalFilesTest, WritesAppearAllAtOnceInPlaceOfWhatWasThere) {
   }
 }
 
+TEST_F(LocalFilesTest, WhatIsThereIsKeptWhereThatIsAskedFor) {
+  for (const char* content : {"first", "second"}) {
+    const std::unique_ptr<BlobWriter> writer =
+        *files_.Create(folder_ / "a", Existing::kKeep);
+    EXPECT_THAT(writer->Append(content), IsOk());
+    EXPECT_THAT(writer->Publish(Sync::kNow), IsOk());
+    EXPECT_EQ(ReadFile(folder_ / "a"), "first");
+    EXPECT_THAT(NamesIn(folder_.path()), ElementsAre("a"));
+  }
+}
+
 // Files may be only so large while this lives: as when the disk is full.
 class LittleRoom {
  public:

@@ -11,6 +11,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -32,6 +33,9 @@ struct Message {
 struct Received {
   std::string head;
   core::Buffer payload;  // What `allocate` gave; none where there is no payload.
+  // Where some of a frame is in shared memory: its body, as frames::DecodeParts takes
+  // it; the payload is the frame's head then.
+  std::vector<core::Buffer> parts = {};
 };
 
 // What a channel tells its owner, on a thread of the carrier: one call at a time, and

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,15 +14,24 @@
 #include "millrace/base/hash.h"
 #include "millrace/base/random.h"
 #include "millrace/core/buffer.h"
+#include "millrace/core/large_shared_allocator.h"
 #include "millrace/core/pool.h"
 #include "millrace/frames/frame.h"
+#include "millrace/transport/channel.h"
 
 namespace millrace::transport {
+
+// Where payloads of tests are: large ones in memory that can be shared.
+inline core::Pool& PayloadPool() {
+  static core::Pool& pool = *new core::Pool(  // Never destroyed.
+      core::MakeLargeSharedAllocator({.bytes_least = 4096}), {});
+  return pool;
+}
 
 // Bytes that look like none others, the same for the same seed.
 inline core::Buffer RandomBuffer(int64_t bytes, uint64_t seed) {
   base::Generator generator(base::RandomKey(seed, 0, 0), base::Hash128{});
-  core::Buffer buffer = core::HeapPool().Allocate(bytes).value();
+  core::Buffer buffer = PayloadPool().Allocate(bytes).value();
   for (int64_t i = 0; i < bytes; ++i) {
     buffer.mutable_data()[i] = static_cast<std::byte>(generator.Next64());
   }
@@ -55,6 +65,16 @@ inline std::string BytesOf(const frames::Frame& frame) {
     bytes += piece;
     return absl::OkStatus();
   });
+  return bytes;
+}
+
+// What was received, as it would be in one piece.
+inline std::string BytesOf(const Received& received) {
+  std::string bytes(received.payload.text());
+  for (const core::Buffer& part : received.parts) {
+    bytes += part.text();
+    bytes.resize(frames::PaddedBytes(std::ssize(bytes)));
+  }
   return bytes;
 }
 

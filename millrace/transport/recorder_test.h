@@ -35,6 +35,12 @@ class Recorder {
     return received_;
   }
 
+  // Lets go of all that came.
+  void Forget() {
+    const base::MutexLock lock(&mutex_);
+    received_.clear();
+  }
+
   absl::Status WaitClosed() {
     const absl::Time deadline = Deadline();
     const base::MutexLock lock(&mutex_);

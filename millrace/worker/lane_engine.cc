@@ -20,7 +20,9 @@
 #include "millrace/base/ids.h"
 #include "millrace/base/status.h"
 #include "millrace/core/block.h"
+#include "millrace/core/pool.h"
 #include "millrace/delivery/lane_server.h"
+#include "millrace/delivery/windows.h"
 #include "millrace/exec/engine.h"
 #include "millrace/exec/lane_run.h"
 #include "millrace/worker/plans.h"
@@ -143,6 +145,7 @@ void LaneEngine::Open(delivery::RunId id) {
   Run& run = runs_.at(id);
   const exec::LaneWork work{run.start.lane.at.lane, run.start.from};
   exec::LaneOptions options;
+  options.place = {run.start.lane.job, run.start.lane.at.pass};
   options.ready = [this, id] { post_([this, id] { Poll(id); }); };
   absl::StatusOr<std::unique_ptr<exec::LaneRun>> lane =
       engine_.OpenLane(passes_[KeyOf(run.start.lane)].plan, work, std::move(options));
@@ -179,9 +182,9 @@ void LaneEngine::Poll(delivery::RunId id) {
   if (!next.ok()) return Fail(id, next.status());
   if (*next) return OnBatch(id, **std::move(next));
   if (!run.lane->ended()) return;  // It is called when there is something.
-  const int64_t rows = run.lane->end().rows;
+  const exec::LaneEnd end = run.lane->end();
   Stop(id);
-  events_.on_ended(id, rows);
+  events_.on_ended(id, end.rows, end.tails);
 }
 
 void LaneEngine::OnBatch(delivery::RunId id, exec::LaneBatch batch) {
@@ -191,8 +194,11 @@ void LaneEngine::OnBatch(delivery::RunId id, exec::LaneBatch batch) {
   made.bytes = batch.block.content_bytes();
   if (made.begin > 0) made.digest_before = base::ToHex(batch.digest_before.value());
   made.digest = base::ToHex(batch.digest.value());
+  made.key = batch.key;
+  made.tails = batch.tails;
   made.token = base::MakeId<delivery::Token>(next_token_++);
-  blocks_[made.token] = {std::move(batch.block), made.end - made.begin};
+  blocks_.insert_or_assign(made.token,
+                           MadeBlock{std::move(batch.block), made.end - made.begin});
   events_.on_made(id, made);
 }
 
@@ -203,9 +209,29 @@ void LaneEngine::Fail(delivery::RunId id, const absl::Status& status) {
 
 // --- Blocks ---
 
+absl::StatusOr<core::Block> LaneEngine::Composed(
+    const delivery::Compose& compose) const {
+  std::vector<core::Block> parts;
+  for (const delivery::BlockPart& part : compose.parts) {
+    core::Block rows = TRY(blocks_.at(part.token).block);
+    if (part.stacked) rows = TRY(rows.Unstack());
+    parts.push_back(rows.Slice(part.skip, part.rows));
+  }
+  const core::Block rows =
+      parts.size() == 1 ? parts.front() : TRY(Concatenate(parts, core::HeapPool()));
+  return compose.stacked ? rows.Stack(rows.rows()) : rows;
+}
+
+void LaneEngine::Compose(const delivery::Compose& compose) {
+  int64_t rows = 0;
+  for (const delivery::BlockPart& part : compose.parts) rows += part.rows;
+  blocks_.insert_or_assign(compose.token, MadeBlock{Composed(compose), rows});
+}
+
 absl::StatusOr<core::Block> LaneEngine::Rows(delivery::Token token, int64_t skip,
                                              int64_t rows) const {
-  const auto& [block, all] = blocks_.at(token);
+  const auto& [made, all] = blocks_.at(token);
+  const core::Block block = TRY(made);
   if (rows == all) return block;
   if (block.rows() == all) return block.Slice(skip, rows);
   return TRY(block.Unstack()).Slice(skip, rows).Stack(rows);

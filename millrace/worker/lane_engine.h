@@ -20,6 +20,7 @@
 #include "millrace/base/bounded_queue.h"
 #include "millrace/core/block.h"
 #include "millrace/delivery/lane_server.h"
+#include "millrace/delivery/windows.h"
 #include "millrace/exec/engine.h"
 #include "millrace/exec/lane_run.h"
 #include "millrace/worker/plans.h"
@@ -32,8 +33,10 @@ using Post = std::function<void(std::function<void()>)>;
 // What runs tell; called on the loop.
 struct LaneEvents {
   std::function<void(delivery::RunId, const delivery::Made&)> on_made;
-  std::function<void(delivery::RunId, int64_t rows)> on_ended;
+  std::function<void(delivery::RunId, int64_t rows, const std::vector<int64_t>& tails)>
+      on_ended;
   std::function<void(delivery::RunId, const absl::Status&)> on_failed;
+  std::function<void(delivery::RunId, int64_t begin, int64_t end)> on_skipped = nullptr;
   std::function<void(const api::ListedJob&)> on_listed;
 };
 
@@ -55,10 +58,18 @@ class LaneEngine {
   void Stop(delivery::RunId run);
   void Pull(delivery::RunId run);
 
+  // Makes a block of parts of others. What goes wrong is told when rows of it are
+  // asked for.
+  void Compose(const delivery::Compose& compose);
+
   // Rows of a block: all, or those of a part. An error where a batch has no parts.
   // Requires: it was made and not dropped.
   absl::StatusOr<core::Block> Rows(delivery::Token token, int64_t skip,
                                    int64_t rows) const;
+
+  // Nobody asks for its rows any more; it is still to be dropped.
+  void Spend(delivery::Token token) { blocks_.at(token).block = core::Block(); }
+
   void Drop(delivery::Token token);
 
  private:
@@ -72,7 +83,7 @@ class LaneEngine {
   };
 
   struct MadeBlock {
-    core::Block block;
+    absl::StatusOr<core::Block> block;
     int64_t rows = 0;  // Of the lane: a batch is one row of its block.
   };
 
@@ -93,6 +104,7 @@ class LaneEngine {
   void Poll(delivery::RunId id);
   void OnBatch(delivery::RunId id, exec::LaneBatch batch);
   void Fail(delivery::RunId id, const absl::Status& status);
+  absl::StatusOr<core::Block> Composed(const delivery::Compose& compose) const;
 
   exec::Engine& engine_;
   Post post_;

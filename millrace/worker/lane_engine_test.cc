@@ -119,7 +119,9 @@ class LaneEngineTest : public testing::Test {
     return {
         .on_made = [this](delivery::RunId run,
                           const delivery::Made& made) { made_[run].push_back(made); },
-        .on_ended = [this](delivery::RunId run, int64_t rows) { ended_[run] = rows; },
+        .on_ended = [this](
+                        delivery::RunId run, int64_t rows,
+                        const std::vector<int64_t>& /*tails*/) { ended_[run] = rows; },
         .on_failed = [this](delivery::RunId run,
                             const absl::Status& why) { failed_[run] = why; },
         .on_listed =
@@ -367,6 +369,31 @@ TEST_F(LaneEngineTest, TellsWhatWasListedOrWhyNot) {
   ASSERT_TRUE(listed_[1].failed.has_value());
   EXPECT_EQ(listed_[1].failed->code, "NOT_FOUND");
   EXPECT_THAT(listed_[1].failed->message, HasSubstr("nowhere.txt"));
+}
+
+TEST_F(LaneEngineTest, JoinsPartsOfBlocksToBatchesAndToTails) {
+  Begin(kBatches);
+  Start(kRun);
+  const delivery::Made first = PullOne(kRun);
+  const delivery::Made second = PullOne(kRun);
+  const delivery::Made last = PullOne(kRun);
+  ASSERT_TRUE(last.tail);
+  constexpr auto kBatch = delivery::Token{-1};
+  constexpr auto kTail = delivery::Token{-2};
+  lanes_->Compose(
+      {kBatch, {{first.token, 2, 2, true}, {second.token, 0, 3, true}}, true});
+  lanes_->Compose(
+      {kTail, {{second.token, 3, 1, true}, {last.token, 0, 2, false}}, false});
+  for (const delivery::Token token : {first.token, second.token, last.token}) {
+    lanes_->Drop(token);
+  }
+  EXPECT_THAT(RowsOf({.begin = 2, .end = 7, .token = kBatch}),
+              ElementsAre(2, 3, 4, 5, 6));
+  EXPECT_EQ(lanes_->Rows(kBatch, 0, 5)->rows(), 1) << "a batch";
+  EXPECT_THAT(RowsOf({.begin = 7, .end = 10, .token = kTail}), ElementsAre(7, 8, 9));
+  EXPECT_EQ(lanes_->Rows(kTail, 0, 3)->rows(), 3) << "rows";
+  lanes_->Drop(kBatch);
+  lanes_->Drop(kTail);
 }
 
 }  // namespace

@@ -42,7 +42,9 @@ std::vector<base::MetricSample> Samples(const WorkerStatus& status) {
       Counter("lanes_failed_total", "Lanes that failed.", status.lanes_failed),
       Gauge("lanes_running", "Lanes being run.", status.lanes_running),
       Gauge("memory_bytes", "Memory that rows take.", status.memory_bytes),
-      Gauge("readers", "Consumers that are connected.", status.readers)};
+      Gauge("readers", "Consumers that are connected.", status.readers),
+      Gauge("window_bytes", "Memory of rows that are kept for jobs that share them.",
+            status.window_bytes)};
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ struct WorkerStatus {
   int64_t batches_sent = 0;
   int64_t bytes_sent = 0;
   int64_t memory_bytes = 0;  // That rows take now.
+  int64_t window_bytes = 0;  // That is kept for other jobs now.
 };
 
 using TakeStatus = std::function<void(const WorkerStatus&)>;

@@ -20,6 +20,7 @@
 #include "millrace/api/state.h"
 #include "millrace/base/sha256.h"
 #include "millrace/base/status.h"
+#include "millrace/base/text.h"
 #include "millrace/exec/copies.h"
 #include "millrace/exec/engine.h"
 #include "millrace/exec/job_facts.h"
@@ -29,7 +30,6 @@
 #include "millrace/ir/text.h"
 #include "millrace/lanes/cutting.h"
 #include "millrace/lanes/listing.h"
-#include "millrace/lanes/state.h"
 #include "millrace/rewrite/rewrite.h"
 
 namespace millrace::worker {
@@ -59,8 +59,8 @@ absl::StatusOr<exec::PassOptions> Plans::OptionsOf(const api::WorkerJob& job,
   if (!job.manifest.empty()) {
     listing = TRY(api::ListingFromJson(TRY(objects_.get(job.manifest))));
   }
-  std::vector<lanes::CutRecord> cuts;
-  if (!job.state.empty()) cuts = TRY(api::StateFromJson(job.state)).cuts;
+  const std::string& cut = job.state.empty() ? job.cuts : job.state;
+  std::vector<lanes::CutRecord> cuts = TRY(api::CutsFromJson(cut));
   return exec::PassOfJob(static_cast<uint64_t>(job.seed), pass, std::move(listing),
                          std::move(cuts));
 }
@@ -83,6 +83,36 @@ absl::StatusOr<rewrite::Rewritten> Plans::PipelineOf(const api::WorkerJob& job) 
   return pipelines_.emplace(key, std::move(rewritten)).first->second;
 }
 
+// How a job's sources are cut that goes on from no state.
+absl::StatusOr<std::string> Plans::CutsOf(const rewrite::Rewritten& pipeline,
+                                          const api::WorkerJob& job,
+                                          const exec::LanePlan& listed) {
+  if (job.state.empty()) return api::CutsToJson(listed.Facts().cuts);
+  const exec::PassOptions options = exec::PassOfJob(static_cast<uint64_t>(job.seed), 0,
+                                                    listed.listing(), /*cuts=*/{});
+  const std::shared_ptr<exec::LanePlan> plan =
+      TRY(engine_.PlanLanes(pipeline, library_, options));
+  return api::CutsToJson(plan->Facts().cuts);
+}
+
+// What jobs that share their rows have in common, and how batches may be cut for them.
+absl::Status Plans::SetSharing(const rewrite::Rewritten& pipeline,
+                               const api::WorkerJob& job, const exec::LanePlan& listed,
+                               api::JobFacts& facts) {
+  const exec::JobFacts found = listed.Facts();
+  facts.rows_hash = base::ToHex(base::Sha256Of(base::StrCat(
+      found.resizable ? "rows " : "batches ",
+      base::ToHex(found.resizable ? found.row_fingerprint : found.fingerprint), " ",
+      facts.manifest)));
+  facts.cuts = TRY(CutsOf(pipeline, job, listed));
+  if (found.resizable) {
+    facts.joins = found.join->batch_rows;
+  } else if (found.join) {
+    facts.grid = found.join->batch_rows;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<api::JobFacts> Plans::List(const api::WorkerJob& job) {
   const rewrite::Rewritten pipeline = TRY(PipelineOf(job));
   const std::shared_ptr<exec::LanePlan> plan =
@@ -97,7 +127,10 @@ absl::StatusOr<api::JobFacts> Plans::List(const api::WorkerJob& job) {
   facts.batch_rows = found.join ? found.join->batch_rows : 1;
   facts.lane_bytes = found.lane_bytes;
   facts.python = found.calls_python;
+  const bool runs = found.join && found.join->runs;
+  if (runs) facts.group = found.join->runs->group;
   facts.drop_remainder = found.join && found.join->drop_remainder;
+  if (!runs) TRY(SetSharing(pipeline, job, *plan, facts));
   if (found.lanes && facts.counted) {
     facts.rows =
         std::accumulate(found.lane_rows.begin(), found.lane_rows.end(), int64_t{0});

@@ -57,6 +57,11 @@ class Plans {
 
  private:
   absl::StatusOr<rewrite::Rewritten> PipelineOf(const api::WorkerJob& job);
+  absl::StatusOr<std::string> CutsOf(const rewrite::Rewritten& pipeline,
+                                     const api::WorkerJob& job,
+                                     const exec::LanePlan& listed);
+  absl::Status SetSharing(const rewrite::Rewritten& pipeline, const api::WorkerJob& job,
+                          const exec::LanePlan& listed, api::JobFacts& facts);
   absl::StatusOr<exec::PassOptions> OptionsOf(const api::WorkerJob& job, int64_t pass);
 
   exec::Engine& engine_;

@@ -12,12 +12,15 @@
 
 #include "millrace/api/listing.h"
 #include "millrace/api/service.h"
+#include "millrace/api/state.h"
+#include "millrace/base/bytes.h"
 #include "millrace/base/sha256.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
 #include "millrace/exec/engine.h"
 #include "millrace/exec/job_facts.h"
 #include "millrace/exec/lane_run.h"
+#include "millrace/lanes/state.h"
 #include "millrace/ops/library.h"
 #include "millrace/worker/kept_objects_test.h"
 
@@ -145,6 +148,45 @@ TEST_F(PlansTest, AListingThatIsNotKeptIsAnError) {
   const api::WorkerJob job = Lines();
   objects_.RefuseToKeep();
   EXPECT_THAT(plans.List(job), StatusIs(StatusCode::kUnavailable));
+}
+
+TEST_F(PlansTest, TellsWhatRowsFollowFromAndHowBatchesMayBeCut) {
+  Plans plans = PlansOf(engine_);
+  const auto listed = [&](const std::string& operators) {
+    const auto facts = plans.List(
+        objects_.JobOf(base::StrCat("%0 = range(start=0, stop=10)\n", operators)));
+    EXPECT_THAT(facts, IsOk());
+    return facts.value_or(api::JobFacts());
+  };
+  const api::JobFacts four = listed("%1 = batch(%0, size=4)\n");
+  const api::JobFacts five = listed("%1 = batch(%0, size=5)\n%2 = prefetch(%1)\n");
+  EXPECT_EQ(four.joins, 4);
+  EXPECT_EQ(four.grid, 0);
+  EXPECT_EQ(four.rows_hash, listed("%1 = batch(%0, size=7)\n").rows_hash);
+  EXPECT_EQ(five.joins, 5);
+  EXPECT_NE(four.rows_hash, five.rows_hash) << "it is another pipeline";
+  // What is done to batches depends on which rows they have.
+  const std::string doubled = "%2 = map(%1, function={x: .value * 2})\n";
+  const api::JobFacts mapped = listed("%1 = batch(%0, size=4)\n" + doubled);
+  EXPECT_EQ(mapped.joins, 0);
+  EXPECT_EQ(mapped.grid, 4);
+  EXPECT_NE(mapped.rows_hash, listed("%1 = batch(%0, size=5)\n" + doubled).rows_hash);
+  const api::JobFacts rows = listed("");
+  EXPECT_EQ(rows.joins + rows.grid, 0);
+}
+
+TEST_F(PlansTest, AStateDoesNotChangeHowSourcesAreCutWithoutOne) {
+  Plans plans = PlansOf(engine_);
+  api::WorkerJob job = Lines();
+  const absl::StatusOr<api::JobFacts> fresh = plans.List(job);
+  ASSERT_THAT(fresh, IsOk());
+  lanes::State state;
+  state.cuts = {{.counted = false, .lane_rows = 1, .lane_bytes = base::Bytes(1)}};
+  job.state = api::StateToJson(state);
+  const absl::StatusOr<api::JobFacts> resumed = plans.List(job);
+  ASSERT_THAT(resumed, IsOk());
+  EXPECT_EQ(resumed->cuts, fresh->cuts);
+  EXPECT_EQ(resumed->rows_hash, fresh->rows_hash);
 }
 
 }  // namespace

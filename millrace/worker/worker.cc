@@ -36,18 +36,22 @@
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/core/block.h"
-#include "millrace/core/pool.h"
 #include "millrace/delivery/assigned_lanes.h"
 #include "millrace/delivery/lane_report.h"
 #include "millrace/delivery/lane_server.h"
+#include "millrace/delivery/reader_message.h"
+#include "millrace/delivery/windows.h"
 #include "millrace/exec/engine.h"
 #include "millrace/frames/frame.h"
 #include "millrace/ops/library.h"
 #include "millrace/transport/channel.h"
+#include "millrace/transport/shared_writer.h"
 #include "millrace/worker/facts.h"
 #include "millrace/worker/lane_engine.h"
 #include "millrace/worker/operations.h"
 #include "millrace/worker/plans.h"
+#include "millrace/worker/sharing.h"
+#include "millrace/worker/window_engine.h"
 
 namespace millrace::worker {
 namespace {
@@ -68,7 +72,8 @@ class Worker::Process {
  public:
   explicit Process(const WorkerOptions& options)
       : options_(options),
-        engine_(options.engine),
+        engine_(EngineOptionsOf(options)),
+        sharing_(options, engine_),
         lanes_(
             {.runs_max = options.lanes_max, .buffer_bytes = options.lane_buffer_bytes}),
         inbox_(kInboxMax) {}
@@ -101,12 +106,12 @@ class Worker::Process {
       const std::shared_ptr<transport::Channel>& channel);
   void OnReader(delivery::ReaderId reader, const std::string& head);
   void Send(delivery::ReaderId reader, const api::WorkerMessage& message);
-  void SendBatch(const delivery::SendBatch& batch);
+  void SendBatch(const delivery::SendBatch& batch, bool last_use);
 
   // Lanes.
   LaneEvents Events();
   void Act();
-  void Do(const delivery::ServerAction& action);
+  void Do(const delivery::ServerAction& action, bool last_use);
 
   // The dispatcher.
   void Poll();
@@ -122,9 +127,10 @@ class Worker::Process {
   const int64_t number_ = static_cast<int64_t>(std::random_device{}()) << 20 |
                           (std::random_device{}() & 0xfffff);
   exec::Engine engine_;
+  Sharing sharing_;
   std::unique_ptr<http::Client> client_;
   delivery::LaneServer lanes_;
-  std::unique_ptr<LaneEngine> runs_;
+  std::unique_ptr<WindowEngine> runs_;
   std::map<delivery::ReaderId, std::shared_ptr<transport::Channel>> readers_;
   delivery::AssignedLanes assigned_;
   std::map<delivery::JobLane, api::LaneReport> unreported_;
@@ -152,13 +158,14 @@ absl::Status Worker::Process::Start() {
   client_ = TRY(http::Client::Make(options_.client));
   const ops::Library& library =
       options_.library == nullptr ? ops::DefaultLibrary() : *options_.library;
-  runs_ = std::make_unique<LaneEngine>(
+  runs_ = std::make_unique<WindowEngine>(
       engine_,
       std::make_unique<Plans>(
           engine_, library,
           ObjectsOf(*client_, options_.dispatcher, ending_.get_token()),
           options_.allows_python ? Functions::kAllowed : Functions::kRefused),
-      [this](Task task) { Post(std::move(task)); }, Events());
+      [this](Task task) { Post(std::move(task)); }, Events(),
+      delivery::WindowOptions{options_.window_bytes});
   http::Router router;
   router.Channel(
       "/v1/stream",
@@ -190,9 +197,9 @@ Worker::Process::~Process() {
 
 void Worker::Process::Run(const std::stop_token& stop) {
   while (true) {
-    absl::StatusOr<Task> task = inbox_.Pop(absl::InfiniteFuture(), stop);
-    if (!task.ok()) return;
-    (*task)();
+    absl::StatusOr<Task> task = inbox_.Pop(runs_->wakes(), stop);
+    if (!task.ok() && !absl::IsDeadlineExceeded(task.status())) return;
+    if (task.ok()) (*task)();
     Act();
     Report();
     drained_ = IsDrained();
@@ -206,6 +213,7 @@ WorkerStatus Worker::Process::Status() const {
   status.lanes_assigned = std::ssize(assigned_);
   status.lanes_running = std::ssize(running_);
   status.memory_bytes = engine_.memory().used_bytes;
+  status.window_bytes = runs_->window_bytes();
   return status;
 }
 
@@ -214,7 +222,8 @@ WorkerStatus Worker::Process::Status() const {
 absl::StatusOr<transport::ChannelEvents> Worker::Process::Accept(
     const std::shared_ptr<transport::Channel>& channel) {
   const auto reader = base::MakeId<delivery::ReaderId>(next_reader_++);
-  Post([this, reader, channel] { readers_[reader] = channel; });
+  const auto writer = sharing_.WriterOver(channel);
+  Post([this, reader, writer] { readers_[reader] = writer; });
   transport::ChannelEvents events;
   events.on_message = [this, reader](transport::Received received) {
     Post([this, reader, head = std::move(received.head)] { OnReader(reader, head); });
@@ -225,7 +234,7 @@ absl::StatusOr<transport::ChannelEvents> Worker::Process::Accept(
       lanes_.OnReaderGone(reader);
     });
   };
-  return events;
+  return writer->Wrap(std::move(events));
 }
 
 void Worker::Process::OnReader(delivery::ReaderId reader, const std::string& head) {
@@ -248,15 +257,16 @@ void Worker::Process::Send(delivery::ReaderId reader,
   if (found != readers_.end()) found->second->Send({.head = api::ToJson(message)});
 }
 
-void Worker::Process::SendBatch(const delivery::SendBatch& batch) {
+void Worker::Process::SendBatch(const delivery::SendBatch& batch, bool last_use) {
   const auto found = readers_.find(batch.reader);
   if (found == readers_.end()) return;
   const auto encode = [&]() -> absl::StatusOr<frames::Frame> {
     const core::Block rows =
         TRY(runs_->Rows(batch.token, batch.skip, batch.head.end - batch.head.begin));
-    return frames::Encode(rows, core::HeapPool(), frames::Summed::kHead);
+    return frames::Encode(rows, sharing_.pool(), frames::Summed::kHead);
   };
   absl::StatusOr<frames::Frame> frame = encode();
+  if (last_use) runs_->Spend(batch.token);  // So that the reader can have it alone.
   api::WorkerMessage message;
   if (frame.ok()) {
     ++counts_.batches_sent;
@@ -272,35 +282,40 @@ void Worker::Process::SendBatch(const delivery::SendBatch& batch) {
 // --- Lanes ---
 
 LaneEvents Worker::Process::Events() {
-  return {.on_made = [this](delivery::RunId run,
-                            const delivery::Made& made) { lanes_.OnMade(run, made); },
-          .on_ended =
-              [this](delivery::RunId run, int64_t rows) {
-                running_.erase(run);
-                lanes_.OnEnded(run, rows);
-              },
-          .on_failed =
-              [this](delivery::RunId run, const absl::Status& why) {
-                running_.erase(run);
-                ++counts_.lanes_failed;
-                lanes_.OnFailed(run, why);
-              },
-          .on_listed =
-              [this](const api::ListedJob& listed) {
-                listing_.erase(listed.job);
-                unlisted_.push_back(listed);
-              }};
+  return {
+      .on_made = [this](delivery::RunId run,
+                        const delivery::Made& made) { lanes_.OnMade(run, made); },
+      .on_ended =
+          [this](delivery::RunId run, int64_t rows, const std::vector<int64_t>& tails) {
+            running_.erase(run);
+            lanes_.OnEnded(run, rows, tails);
+          },
+      .on_failed =
+          [this](delivery::RunId run, const absl::Status& why) {
+            running_.erase(run);
+            ++counts_.lanes_failed;
+            lanes_.OnFailed(run, why);
+          },
+      .on_skipped = [this](delivery::RunId run, int64_t begin,
+                           int64_t end) { lanes_.OnSkipped(run, begin, end); },
+      .on_listed =
+          [this](const api::ListedJob& listed) {
+            listing_.erase(listed.job);
+            unlisted_.push_back(listed);
+          }};
 }
 
 // Actions may cause more.
 void Worker::Process::Act() {
-  for (std::vector<delivery::ServerAction> actions = lanes_.TakeActions();
-       !actions.empty(); actions = lanes_.TakeActions()) {
-    for (const delivery::ServerAction& action : actions) Do(action);
+  for (bool more = true; more;) {
+    const std::vector<delivery::ServerAction> actions = lanes_.TakeActions();
+    const std::set<size_t> last_uses = LastUses(actions);
+    for (size_t i = 0; i < actions.size(); ++i) Do(actions[i], last_uses.contains(i));
+    more = runs_->Act(base::RealClock().Now()) || !actions.empty();
   }
 }
 
-void Worker::Process::Do(const delivery::ServerAction& action) {
+void Worker::Process::Do(const delivery::ServerAction& action, bool last_use) {
   if (const auto* start = std::get_if<delivery::StartRun>(&action)) {
     running_.insert(start->run);
     ++counts_.lanes_begun;
@@ -313,22 +328,11 @@ void Worker::Process::Do(const delivery::ServerAction& action) {
   } else if (const auto* drop = std::get_if<delivery::Drop>(&action)) {
     runs_->Drop(drop->token);
   } else if (const auto* batch = std::get_if<delivery::SendBatch>(&action)) {
-    SendBatch(*batch);
-  } else if (const auto* end = std::get_if<delivery::SendEnd>(&action)) {
-    api::WorkerMessage message;
-    message.end = end->end;
-    Send(end->reader, message);
-  } else if (const auto* failure = std::get_if<delivery::SendFailure>(&action)) {
-    api::WorkerMessage message;
-    message.failure = failure->failure;
-    Send(failure->reader, message);
-  } else {
-    const auto& refuse = std::get<delivery::Refuse>(action);
-    api::WorkerMessage message;
-    message.refused = refuse.reason;
-    Send(refuse.reader, message);
-    const auto found = readers_.find(refuse.reader);
-    if (found != readers_.end()) found->second->Close();
+    SendBatch(*batch, last_use);
+  } else if (const auto told = delivery::MessageOf(action)) {
+    Send(told->reader, told->message);
+    const auto found = readers_.find(told->reader);
+    if (told->message.refused && found != readers_.end()) found->second->Close();
   }
 }
 
@@ -366,6 +370,7 @@ void Worker::Process::Poll() {
   if (left_) return;
   api::WorkerBeat beat = Beat();
   beat.wait_ms = kPollMs;
+  beat.visits = runs_->Visits();
   const bool joined = std::exchange(join_, false);
   Ask(beat, kAskWithin, [this, joined](bool heard) {
     if (!heard) join_ = join_ || joined;
@@ -421,12 +426,11 @@ void Worker::Process::OnNews(const api::WorkerNews& news) {
   heard_ = base::RealClock().Monotonic();
   if (news.version < version_) return;  // It overtook another.
   version_ = news.version;
+  runs_->SetJobs(news.jobs);
   for (const api::WorkerJob& job : news.jobs) {
-    if (!job.manifest.empty()) {
-      runs_->SetJob(job);
-    } else if (!std::exchange(listing_[job.job], true)) {
-      runs_->List(job);
-    }
+    const bool lists = job.manifest.empty();
+    if (lists && !std::exchange(listing_[job.job], true)) runs_->List(job);
+    lanes_.SetShare(job.job, job.share);
   }
   assigned_.Take(news.assigned, lanes_);
 }

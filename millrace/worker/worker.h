@@ -36,11 +36,14 @@ struct WorkerOptions {
   std::vector<std::string> tags = {};
   int64_t lanes_max = 64;                   // Run at once.
   int64_t lane_buffer_bytes = 64LL << 20;   // Of one lane, made and not sent.
+  int64_t window_bytes = 1LL << 30;         // That jobs share, of all lanes together.
   bool allows_python = false;               // Jobs may bring functions.
   std::vector<api::Package> packages = {};  // That such functions find here.
   int64_t index = 0;                        // Of `of`, in static sharding.
   int64_t of = 0;                           // 0: it takes no part in that.
   const ops::Library* library = nullptr;    // Null: the default one.
+  bool shares_memory = true;  // With readers on this machine that ask for it.
+  int64_t shared_memory_bytes = 1LL << 30;  // That one of them may have.
 };
 
 class Worker {

@@ -88,7 +88,9 @@ struct Memory {
 
 int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
   const Memory& memory = *nb::inst_ptr<Memory>(self);
-  return PyBuffer_FillInfo(view, self, memory.array.data, memory.bytes, 0, flags);
+  const int read_only = memory.array.writable ? 0 : 1;
+  return PyBuffer_FillInfo(view, self, memory.array.data, memory.bytes, read_only,
+                           flags);
 }
 
 nb::object FromArray(const python::Array& array) {
@@ -189,7 +191,22 @@ python::TextList ToTextList(const nb::list& list) {
 void AddMemory(nb::module_& module) {
   static PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(GetBuffer)},
                                 {0, nullptr}};
+  nb::class_<python::Mapping>(module, "Mapping")
+      .def_prop_ro("address",
+                   [](const python::Mapping& mapping) {
+                     return reinterpret_cast<uintptr_t>(mapping.data);
+                   })
+      .def_ro("bytes", &python::Mapping::bytes)
+      .def_prop_ro("is_alone", [](const python::Mapping& mapping) {
+        return mapping.owner.use_count() == 1;
+      });
   nb::class_<Memory>(module, "Memory", nb::type_slots(slots))
+      .def_prop_ro("mapping",
+                   [](const Memory& memory) -> nb::object {
+                     const python::Mapping& mapping = memory.array.mapping;
+                     if (mapping.owner == nullptr) return nb::none();
+                     return nb::cast(mapping);
+                   })
       .def_prop_ro("shared", [](const Memory& memory) -> nb::object {
         const python::SharedPlace& place = memory.array.shared;
         if (place.descriptor < 0) return nb::none();

@@ -79,6 +79,8 @@ python::JobChoice ToChoice(const nb::dict& given) {
           .tags = Get<std::vector<std::string>>(given, "tags"),
           .global_batch = Get<bool>(given, "global_batch"),
           .open_lanes = Get<int64_t>(given, "open_lanes"),
+          .share = Get<std::string>(given, "share"),
+          .share_hold_seconds = Get<double>(given, "share_hold"),
           .seed = Get<std::optional<int64_t>>(given, "seed"),
           .run = Get<std::string>(given, "run"),
           .restart = Get<int64_t>(given, "restart"),
@@ -87,7 +89,9 @@ python::JobChoice ToChoice(const nb::dict& given) {
           .takeover = Get<bool>(given, "takeover"),
           .packages =
               Get<std::vector<std::pair<std::string, std::string>>>(given, "packages"),
-          .open_seconds = Get<double>(given, "open_seconds")};
+          .open_seconds = Get<double>(given, "open_seconds"),
+          .shared_memory = Get<std::string>(given, "shared_memory") == "auto",
+          .copy = Get<bool>(given, "copy")};
 }
 
 std::unique_ptr<python::ServiceJob> Open(const python::Pipeline& pipeline,
@@ -103,6 +107,32 @@ std::unique_ptr<python::ServiceJob> Open(const python::Pipeline& pipeline,
   });
 }
 
+int64_t Save(const python::Pipeline& pipeline, const nb::dict& address,
+             const nb::dict& choice, const std::string& folder,
+             const std::string& format, bool replace, std::optional<int64_t> seed,
+             const nb::object& progress) {
+  const python::ServiceAddress to = ToAddress(address);
+  const python::JobChoice chosen = ToChoice(choice);
+  const auto interrupt = [&](int64_t lanes, int64_t done, int64_t before) {
+    const nb::gil_scoped_acquire lock;
+    try {
+      progress(lanes, done, before);
+    } catch (nb::python_error& error) {
+      error.restore();
+      return true;
+    }
+    return WasInterrupted();
+  };
+  return WithoutPython([&] {
+    return python::SaveOnService(pipeline, to, chosen,
+                                 {.folder = folder,
+                                  .format = format,
+                                  .replace = replace,
+                                  .seed = seed,
+                                  .interrupt = interrupt});
+  });
+}
+
 // Gives (rows, columns, bytes copied), or None at the end.
 nb::object Next(python::ServiceJob& job, int64_t turn) {
   const std::optional<python::Rows> rows =
@@ -115,10 +145,21 @@ nb::object Next(python::ServiceJob& job, int64_t turn) {
   return nb::make_tuple(rows->count, columns, rows->copied_bytes);
 }
 
+// Gives (workers, bytes that were shared, bytes that were copied, note).
+nb::object CarriersOf(const python::ServiceJob& job) {
+  const python::Carriers carriers = WithoutPython([&] { return job.carriers(); });
+  return nb::make_tuple(carriers.sharing, carriers.shared_bytes, carriers.copied_bytes,
+                        carriers.note);
+}
+
 }  // namespace
 
 void AddService(nb::module_& module) {
   module.def("join_states", &python::JoinStates);
+  module.def("save_on_service", &Save, nb::arg("pipeline"), nb::kw_only(),
+             nb::arg("address"), nb::arg("choice"), nb::arg("folder"),
+             nb::arg("format"), nb::arg("replace"), nb::arg("seed").none(),
+             nb::arg("progress"));
   nb::class_<python::ServiceJob>(module, "ServiceJob")
       .def_static("open", &Open, nb::arg("pipeline"), nb::kw_only(), nb::arg("address"),
                   nb::arg("choice"), nb::arg("state").none(), nb::arg("waiting"))
@@ -132,6 +173,7 @@ void AddService(nb::module_& module) {
       .def("mark", &python::ServiceJob::State, WithoutLock())
       .def_prop_ro("seed", &python::ServiceJob::seed)
       .def_prop_ro("current_pass", &python::ServiceJob::pass)
+      .def("carriers", &CarriersOf)
       .def_prop_ro("differences", &python::ServiceJob::differences)
       .def_prop_ro("rows", &python::ServiceJob::rows)
       .def_prop_ro("bytes", &python::ServiceJob::bytes);

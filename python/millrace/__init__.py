@@ -8,7 +8,6 @@ Example:
 """
 
 from millrace._sources import (
-    load,
     random,
     range,
     read,
@@ -42,6 +41,7 @@ from millrace.memory import from_arrays, from_rows
 from millrace.provenance import Origin
 from millrace.rng import RowRng as Rng
 from millrace.rows import Ragged
+from millrace.saving import load
 from millrace.service import Access
 from millrace.worker import WorkerInfo, get_worker_info
 

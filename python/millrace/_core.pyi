@@ -28,12 +28,26 @@ def prepare_worker(packages: list[tuple[str, str]]) -> None:
 def catalog() -> str:
     """All operators and kernels, as JSON: millrace._catalog has its form."""
 
+class Mapping:
+    """Memory of another process that this one has mapped; is so while this lives."""
+
+    @property
+    def address(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def is_alone(self) -> bool:
+        """Whether nobody has it but this."""
+
 class Memory:
     """The engine's memory, which arrays over it have as their base."""
 
     @property
     def shared(self) -> tuple[int, int, int] | None:
         """Where other processes can map it: a descriptor, all bytes, its offset."""
+    @property
+    def mapping(self) -> Mapping | None:
+        """What it is a part of, where that is another process's."""
 
 class Attachment:
     """Bytes that travel beside a pipeline, named by their content."""
@@ -216,6 +230,22 @@ class ResultFrame:
 def join_states(parts: list[str]) -> str:
     """Join the parts of a state in order "any", each as JSON."""
 
+def save_on_service(
+    pipeline: Pipeline,
+    *,
+    address: dict[str, Any],
+    choice: dict[str, Any],
+    folder: str,
+    format: str,
+    replace: bool,
+    seed: int | None,
+    progress: Callable[[int, int, int], None],
+) -> int:
+    """Has workers save one pass, or goes on with it; gives how many rows.
+
+    progress is told lanes in all, those that are there, and of these those from before.
+    """
+
 class ServiceJob:
     """A reader of a job on a service; its batches are made by workers elsewhere."""
 
@@ -250,6 +280,8 @@ class ServiceJob:
     def seed(self) -> int: ...
     @property
     def current_pass(self) -> int: ...
+    def carriers(self) -> tuple[int, int, int, str]:
+        """Workers that share memory, bytes shared, bytes copied, and a note."""
     @property
     def differences(self) -> list[str]:
         """In which packages workers differ from this process, in words."""

@@ -4,22 +4,10 @@ Written by tools/python_faces.py from the catalog of the engine.
 """
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Any
 
 from millrace._plain import Paths, text_list
 from millrace.dataset import Dataset, _from_source
-
-
-def load(path: str | PathLike[str], *, fields: str | None = None) -> Dataset:
-    """Reads what was saved in a folder, in whatever format, by `millrace save`.
-
-    Args:
-        path: The folder.
-        fields: The fields of the rows and their types. By default what was saved says.
-    """
-    arguments: dict[str, Any] = {"path": path, "fields": fields}
-    return _from_source("load", arguments)
 
 
 def random(count: int | None = None, *, seed: int | None = None) -> Dataset:

@@ -148,19 +148,33 @@ class Dataset(Replays, Building):
         path: str | PathLike[str],
         *,
         format: Literal["frames", "arrow", "parquet", "tar"] = "frames",
-        file_size: str | int = "256MB",
+        file_size: str | int | None = None,
         replace: bool = False,
         seed: int | None = None,
+        service: str | None = None,
+        tags: Sequence[str] = (),
+        access: Access | None = None,
     ) -> Dataset:
         """Run one pass and save its rows in files; gives the dataset that loads them.
+
+        With a service all its workers write, each part of the data to a file of its
+        own; workers and dispatcher may be lost meanwhile. Where this process is killed,
+        the same call goes on with what was begun. The rows, and their order, are those
+        of saving here.
 
         Args:
             path: The folder; made where it is missing.
             format: "frames" holds any rows, quickly, for Millrace alone; "arrow" and
                 "parquet" are for other programs too; "tar" is as WebDataset has it.
-            file_size: About how large a file becomes.
+            file_size: About how large a file becomes, by default "256MB"; not with a
+                service.
             replace: Replace what was saved there before, which is an error otherwise.
             seed: Of all that is random and has no seed of its own; drawn by default.
+            service: "millrace://host:port" of a dispatcher; None: in this process.
+                Its workers must see the folder by the same path, and be allowed to
+                write there (`millrace worker --write-root`).
+            tags: On a service: words that its workers must have.
+            access: On a service: token and certificates; else the environment's.
 
         Example:
             >>> import tempfile, millrace as mr
@@ -174,10 +188,13 @@ class Dataset(Replays, Building):
         return save(
             self,
             path,
-            self._seed if seed is None else seed,
             format=format,
             file_size=file_size,
             replace=replace,
+            seed=seed,
+            service=service,
+            tags=tags,
+            access=access,
         )
 
     def loader(
@@ -235,46 +252,46 @@ class Dataset(Replays, Building):
         sharding: Literal["dynamic", "static", "off"] | None = None,
         target: Literal["any", "local", "remote"] | None = None,
         tags: Sequence[str] | None = None,
+        share: str | None = None,
+        share_hold: float | None = None,
         seed: int | None = None,
         run: str | None = None,
         resume: bool = False,
         takeover: bool | None = None,
         open_seconds: float | None = None,
         access: Access | None = None,
+        shared_memory: Literal["auto", "off"] | None = None,
+        copy: bool | None = None,
         isolate: bool = False,
     ) -> DistributedLoader | ServiceLoader:
         """Give this rank's batches of the same stream that all ranks read.
 
-        Round after round, each consumer gets one batch: no row is read twice, and a
-        state goes on with other ranks. Without a service every rank runs the pipeline.
-
         Args:
             service: "millrace://host:port" of the dispatcher; None: in this process.
             job: Its name on the service, the same on all ranks; one alone needs none.
-            consumer: Which rank this is; by default, as that of consumers, what
-                torch.distributed, the launcher (RANK, SLURM_PROCID) or JAX says.
+            consumer: Which rank; by default, as consumers, what torch or its like says.
             consumers: How many ranks there are.
-            remainder: How several consumers of finite data end together: "drop" leaves
-                out what fills no round, "pad" fills it (and adds `valid`), "keep" not.
+            remainder: What fills no round of all: "drop", "pad" (adds `valid`), "keep".
             members: Ranks of one tensor- or pipeline-parallel group, reading the same.
             member: Which of them this is, where consumer is given.
             global_batch: `.batch(n)` is the batch of all consumers together.
-            order: On a service: "fixed", the same stream whatever its workers; or
-                "any", what is ready first, so that no slow worker is waited for.
+            order: On a service: "fixed", whatever its workers; or "any", what is ready.
             visit: On a service, in order "any", what a lost worker means for its rows.
-            open_lanes: On a service: parts of the data that are open at a time in fixed
-                order, by default 16 or more.
-            sharding: On a service: workers take what is next ("dynamic"), each its own
-                part ("static"), or in order "any" each all rows ("off").
+            open_lanes: On a service, in fixed order: parts of the data open at a time.
+            sharding: On a service: lanes go to who is free, or "static"; or "off".
             target: On a service: which workers may serve this, by their host.
             tags: On a service: words that its workers must have.
+            share: On a service: with whom rows are made once: jobs of the same rows and
+                seed ("auto"), nobody ("off"), or those that give the same name.
+            share_hold: On a service: seconds that it may wait for slower jobs.
             seed: Of all that is random; by default from the id of the run.
-            run: The id of the run, the same for all ranks; by default the launcher's
-                (TORCHELASTIC_RUN_ID, SLURM_JOB_ID, MILLRACE_RUN).
+            run: Its id; by default TORCHELASTIC_RUN_ID, SLURM_JOB_ID or MILLRACE_RUN.
             resume: On a service, without a state: go on where it was last heard to be.
             takeover: On a service: take the job from a run that still reads it.
             open_seconds: On a service: how long to wait for others, and for a worker.
             access: On a service: token and certificates; else the environment's.
+            shared_memory: "off": batches of workers of this machine are copied, too.
+            copy: On a service: arrays are one's own, also where memory is shared.
             isolate: Run the engine in a child process; see `millrace.loader`.
 
         Example:

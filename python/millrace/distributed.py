@@ -347,7 +347,8 @@ def distribute(
 
 _OF_SERVICES = (
     *("job", "order", "visit", "open_lanes", "sharding", "target", "tags"),
-    *("takeover", "open_seconds", "access"),
+    *("share", "share_hold", "takeover", "open_seconds", "access"),
+    *("shared_memory", "copy"),
 )
 
 

@@ -38,10 +38,16 @@ class Progress:
         self._what = what
         self._total = total if total and total > 0 else None
         self._unit = unit
+        self._before = 0.0
         self._seen = _is_seen()
         self._begin = time.monotonic()
         self._next = self._begin + _FIRST_SECONDS
         self._shown = 0  # Columns of the line.
+
+    def begin(self, total: float, before: float = 0.0) -> None:
+        """Say how much there is, once that is known, and what others did of it."""
+        self._total = total if total > 0 else None
+        self._before = before
 
     def show(self, done: float) -> None:
         """Show that so much is done; cheap where it is not time to."""
@@ -58,7 +64,8 @@ class Progress:
             return f"{self._what}: {done:,.0f}{self._unit} in {seconds:.0f} s"
         part = min(1.0, done / self._total)
         bar = "█" * int(part * _WIDTH)
-        left = seconds / part - seconds if part > 0 else 0.0
+        own = done - self._before
+        left = seconds * (self._total - done) / own if own > 0 else 0.0
         return f"{self._what}: {bar:·<{_WIDTH}} {part:4.0%}, {left:.0f} s left"
 
     def over(self, items: Iterable[T]) -> Iterator[T]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import collections
 import ctypes
+import fcntl
 import mmap
 import os
 import weakref
@@ -35,6 +36,8 @@ _SIZE_STEP = 64 << 10
 _FREE_MAX = 4
 _IDLE_MAX = 16
 _RELEASED_MAX = 4096  # Of one message.
+# Nobody can take memory away that others look at.
+_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
@@ -119,8 +122,10 @@ class Lender:
         self._count += 1
         # Some more, for blocks that differ in size: what is not touched costs nothing.
         size = -(-(size + size // 4 + 1) // _SIZE_STEP) * _SIZE_STEP
-        descriptor = os.memfd_create("millrace", os.MFD_CLOEXEC)
+        flags = os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING
+        descriptor = os.memfd_create("millrace", flags)
         os.ftruncate(descriptor, size)
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
         made = self._lent[self._count] = Segment(self._count, descriptor, size)
         return made, descriptor
 

@@ -117,7 +117,9 @@ class ServiceLoader(Loader):
     def _begin(self) -> tuple[RowMaker, Iterator[Any]]:
         loaded = self._leave()
         self._reader.seed = self.seed if self._knows_seed else None
-        if loaded is None and self._choice.resume and not self._begun:
+        joins = self._choice.names_group and not self._knows_seed and self._epoch == 0
+        goes_on = self._choice.resume or joins
+        if loaded is None and goes_on and not self._begun:
             self._epoch = self._reader.resume(self.dataset._pipeline)
         self._begun = True
         run = Pass(self.dataset, self.seed, self._epoch, self._order, self._reader)
@@ -245,6 +247,7 @@ class ServiceLoader(Loader):
             "rows_per_second": facts["rows"] / wall,
             "bytes": facts["bytes"],
             "bytes_copied": run.copied_bytes,
+            **facts["carriers"],
             "wait_fraction": waits,
             "first_batch_seconds": facts["first_block_seconds"],
             "bottleneck": "the service" if slow else "the training loop",
@@ -334,6 +337,10 @@ def connect(
         raise PipelineError('several consumers must name the job they share: job="…"')
     if ends == "pad":
         check_padded(dataset, batches=dataset._pipeline.batches)
+    if more.get("shared_memory", "auto") not in ("auto", "off"):
+        raise PipelineError(
+            f'shared_memory is "auto" or "off", not {more["shared_memory"]!r}'
+        )
     if dataset._debug:
         raise PipelineError(
             "debug() runs everything in this thread: leave it out for a service"
@@ -349,6 +356,6 @@ def connect(
         restart=_restart(),
         **more,
     )
-    if seed is None:
+    if seed is None and not choice.names_group:
         seed = seed_of_run(count * members, run)
     return ServiceLoader(dataset, address, choice, seed=seed)

@@ -16,6 +16,8 @@ from millrace import _core, _states
 from millrace.notices import Waiting, once
 from millrace.packages import needed
 
+_LOOK_EVERY = 16  # Batches: how they come is looked at that often.
+
 
 @dataclasses.dataclass(frozen=True)
 class Job:
@@ -34,11 +36,20 @@ class Job:
     tags: Sequence[str] = ()
     global_batch: bool = False
     open_lanes: int = 0
+    share: str = "auto"
+    share_hold: float = 0.0
     resume: bool = False
     takeover: bool = False
     run: str = ""
     restart: int = 0
     open_seconds: float = 600.0
+    shared_memory: str = "auto"
+    copy: bool = False
+
+    @property
+    def names_group(self) -> bool:
+        """Whether it shares with jobs that give the same name."""
+        return self.share not in ("auto", "off")
 
 
 class ServicePass:
@@ -50,6 +61,7 @@ class ServicePass:
         self._waiting = waiting
         self._turn = job.start_pass(number)
         self._before = job.rows, job.bytes
+        self._carried = job.carriers()
         self._began = time.monotonic()
         self._first_seconds = 0.0
         self._waited_seconds = 0.0
@@ -65,7 +77,15 @@ class ServicePass:
         if self.given == 0:
             self._first_seconds = now - self._began
         self.given += block is not None
+        if self.given % _LOOK_EVERY == 0:
+            self._tell_of_copying()
         return block
+
+    def _tell_of_copying(self) -> None:
+        """Say, once, that batches are copied since too many of them are kept."""
+        *_, note = self._job.carriers()
+        if note.startswith("this reader keeps"):
+            once("keeps shared memory", f"batches of a worker on this machine: {note}")
 
     def cancel(self) -> None:
         """Send away whoever waits in `next`."""
@@ -88,8 +108,20 @@ class ServicePass:
             "wall_seconds": wall,
             "waited_seconds": self._waited_seconds,
             "first_block_seconds": self._first_seconds,
+            "carriers": self._carriers(),
         }
         return json.dumps(facts)
+
+    def _carriers(self) -> dict[str, Any]:
+        """Tell how the batches of this pass came."""
+        sharing, shared, copied, note = self._job.carriers()
+        _, shared_before, copied_before, _ = self._carried
+        return {
+            "workers_sharing_memory": sharing,
+            "bytes_shared": shared - shared_before,
+            "bytes_streamed": copied - copied_before,
+            "note": note,
+        }
 
 
 _readers: weakref.WeakSet[ServiceReader] = weakref.WeakSet()

@@ -89,6 +89,14 @@ def test_segments_come_again_only_when_no_array_is_over_them() -> None:
     assert len(channel.borrower.sizes) == 3  # Kept, the last, and the one before.
 
 
+def test_nobody_can_shrink_a_segment() -> None:
+    segment, descriptor = Lender().segment(1000)
+    assert descriptor is not None and segment.size >= 1000
+    with pytest.raises(PermissionError):
+        os.ftruncate(descriptor, 0)
+    os.close(descriptor)
+
+
 def test_segments_of_the_wrong_size_are_dropped() -> None:
     channel = Channel()
     for step in range(30):

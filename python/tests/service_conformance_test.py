@@ -136,6 +136,7 @@ def test_ops_other_settings_of_one_job_are_told(service: Service) -> None:
     first = read(service, mr.range(8).batch(2), consumer=0, **two)
     waiting = threading.Thread(target=lambda: next(iter(first), None))
     waiting.start()
+    service.wait_for_job("settings")  # Else the other might set the example.
     other = read(service, mr.range(8).batch(2), consumer=1, open_lanes=3, **two)
     second = read(service, mr.range(8).batch(2), consumer=1, **two)
     try:

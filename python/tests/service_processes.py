@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -29,9 +32,7 @@ def program() -> list[str]:
     """Give the `millrace` command built beside the package: it begins at once, and has
     no Python; or that of the package, where there is none."""
     built = Path(mr.__file__).absolute().parents[2] / "bin" / "millrace"
-    return (
-        [str(built)] if built.exists() else [sys.executable, "-m", "millrace.command"]
-    )
+    return [str(built)] if built.exists() else PACKAGED
 
 
 class Server:
@@ -40,28 +41,35 @@ class Server:
     def __init__(
         self, *words: str, environment: Mapping[str, str], python: bool = True
     ) -> None:
+        # As long as it runs; a pipe that no one reads would fill up.
+        self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self.process = subprocess.Popen(
             [*(PACKAGED if python else program()), *words],
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=self.log,
             text=True,
             env={**os.environ, **environment},
             preexec_fn=_die_with_the_test,
         )
-        assert self.process.stdout is not None and self.process.stderr is not None
+        assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        assert " listens on " in line, line + self.process.stderr.read()
+        assert " listens on " in line, line + self.logged()
         self.address = line.split()[-1]
+
+    def logged(self) -> str:
+        """Give what it has written to its log."""
+        self.log.seek(0)
+        return self.log.read()
 
     def kill(self) -> None:
         """End it as a lost machine ends."""
         self.process.kill()
-        self.process.communicate()
+        self.process.wait()
 
     def end(self) -> int:
         """End it as people do; gives its exit code."""
         self.process.terminate()
-        self.process.communicate(timeout=30)
+        self.process.wait(30)
         return self.process.returncode
 
 
@@ -117,6 +125,26 @@ class Service:
     def access(self) -> mr.Access:
         """What opens it."""
         return mr.Access(token=self.token)
+
+    def jobs(self) -> dict[str, dict[str, Any]]:
+        """Give what `millrace jobs` knows, by the names of jobs."""
+        words = ["jobs", "--json", "--dispatcher", self.dispatcher.address]
+        told = subprocess.run(
+            [*program(), *words],
+            env={"MILLRACE_TOKEN": self.token},
+            capture_output=True,
+            check=True,
+            timeout=60,
+        )
+        return {job["name"]: job for job in json.loads(told.stdout)["jobs"]}
+
+    def wait_for_job(self, name: str) -> None:
+        """Wait until someone has opened a job."""
+        for _ in range(600):
+            if name in self.jobs():
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"no one opened {name}")
 
     def __enter__(self) -> Service:
         """Run until the end of the block."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import millrace as mr
@@ -56,16 +57,12 @@ class Protected:
         self.dispatcher = Server("dispatcher", "--listen", "127.0.0.1:0", **more)
         self.worker = Server("worker", "--join", self.dispatcher.address, **more)
 
-    def read(self, **access: str) -> Any:
+    def read(self, ds: mr.Dataset | None = None, /, **access: str) -> Any:
         files = {name: str(self.folder / file) for name, file in access.items()}
         token = access.get("token", "secret")
-        return (
-            mr.range(100)
-            .batch(10)
-            .distribute(
-                f"millrace://{self.dispatcher.address}",
-                access=mr.Access(**{**files, "token": token}),
-            )
+        return (ds or mr.range(100).batch(10)).distribute(
+            f"millrace://{self.dispatcher.address}",
+            access=mr.Access(**{**files, "token": token}),
         )
 
 
@@ -103,6 +100,19 @@ def test_who_does_not_speak_tls_gets_nothing(protected: Protected) -> None:
 def test_a_certificate_is_no_token(protected: Protected) -> None:
     with pytest.raises(AccessError, match="token"):
         next(iter(protected.read(ca="ca.pem", token="another", **OWN)))
+
+
+def test_memory_is_shared_behind_tls_and_token_alone(protected: Protected) -> None:
+    rows = np.arange(16 << 16).reshape(16, 1 << 16)
+    ds = mr.from_arrays({"x": rows}).repeat(16).map(lambda row: {"x": row["x"] + 1})
+    with protected.read(ds.batch(4), ca="ca.pem", **OWN) as there:
+        firsts = sorted(int(batch["x"][0, 0]) for batch in there)
+        assert firsts == sorted([1 + (i << 18) for i in range(4)] * 16)
+        assert there.stats()["bytes_shared"] > 0  # The first may come before it.
+    with pytest.raises(UnavailableError):
+        next(iter(protected.read(ds, ca="ca.pem")))
+    with pytest.raises(AccessError, match="token"):
+        next(iter(protected.read(ds, ca="ca.pem", token="another", **OWN)))
 
 
 @pytest.mark.parametrize("verb", ["dispatcher", "worker"])

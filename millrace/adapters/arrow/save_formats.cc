@@ -93,11 +93,11 @@ absl::Status CheckCanWrite(const core::Spec& spec) {
   return OpenModule().status();
 }
 
-ops::SaveFormat Format(std::string name, std::string doc, int32_t format) {
-  std::string ending = base::StrCat(".", name);
-  return {.name = std::move(name),
-          .ending = std::move(ending),
-          .doc = std::move(doc),
+ops::SaveFormat Format(const std::string& name, const std::string& doc,
+                       int32_t format) {
+  return {.name = name,
+          .ending = base::StrCat(".", name),
+          .doc = doc,
           .check = CheckCanWrite,
           .begin = [format](std::unique_ptr<storage::BlobWriter> file,
                             const ops::RowsFileContext& context)

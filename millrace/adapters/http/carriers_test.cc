@@ -32,6 +32,8 @@
 #include "millrace/transport/in_process.h"
 #include "millrace/transport/payloads_test.h"
 #include "millrace/transport/recorder_test.h"
+#include "millrace/transport/shared_host.h"
+#include "millrace/transport/shared_pair_test.h"
 
 namespace millrace::http {
 namespace {
@@ -95,16 +97,44 @@ class SocketCarrier final : public Carrier {
   std::unique_ptr<Client> client_;
 };
 
-// By name: "in_process", "plain" or "secured".
+// Shared memory beside any other. Who connects is the reader.
+class SharedCarrier final : public Carrier {
+ public:
+  explicit SharedCarrier(std::unique_ptr<Carrier> below) : below_(std::move(below)) {}
+
+  Ends Connect(ChannelEvents near, ChannelEvents far) override {
+    pair_ = std::make_unique<transport::SharedPair>(
+        transport::SharedHostOptions{.piece_least = 1},
+        [this](ChannelEvents reader, ChannelEvents writer) {
+          return below_->Connect(std::move(reader), std::move(writer));
+        });
+    pair_->Connect(std::move(near), std::move(far));
+    EXPECT_TRUE(pair_->WaitSharing());
+    return {pair_->reader(), pair_->writer()};
+  }
+
+ private:
+  std::unique_ptr<transport::SharedPair> pair_;
+  std::unique_ptr<Carrier> below_;  // Ends first.
+};
+
+// By name: "in_process", "plain" or "secured"; "shared" beside the first, or
+// "shared_secured" beside the last.
 class CarriersTest : public testing::TestWithParam<const char*> {
  protected:
   CarriersTest() {
     const std::string_view name = GetParam();
-    if (name == "in_process") {
-      carrier_ = std::make_unique<InProcessCarrier>();
+    if (name.starts_with("shared")) {
+      carrier_ = std::make_unique<SharedCarrier>(
+          Plain(name == "shared" ? "in_process" : "secured"));
     } else {
-      carrier_ = std::make_unique<SocketCarrier>(name == "secured");
+      carrier_ = Plain(name);
     }
+  }
+
+  static std::unique_ptr<Carrier> Plain(std::string_view name) {
+    if (name == "in_process") return std::make_unique<InProcessCarrier>();
+    return std::make_unique<SocketCarrier>(name == "secured");
   }
 
   Ends Connect() { return carrier_->Connect(near_.Events(), far_.Events()); }
@@ -122,7 +152,7 @@ TEST_P(CarriersTest, KeepsTheOrderOfEachSender) {
       threads.emplace_back([end] {
         for (int i = 0; i < 200; ++i) {
           end->Send({.head = base::StrCat(i),
-                     .payload = transport::RandomFrame(1000 * (i % 3), i)});
+                     .payload = transport::RandomFrame(20'000 * (i % 3), i)});
         }
       });
     }
@@ -132,8 +162,8 @@ TEST_P(CarriersTest, KeepsTheOrderOfEachSender) {
     ASSERT_EQ(received.size(), 200);
     for (int i = 0; i < 200; ++i) {
       EXPECT_EQ(received[i].head, base::StrCat(i));
-      EXPECT_EQ(received[i].payload.text(),
-                transport::BytesOf(transport::RandomFrame(1000 * (i % 3), i)));
+      EXPECT_EQ(transport::BytesOf(received[i]),
+                transport::BytesOf(transport::RandomFrame(20'000 * (i % 3), i)));
     }
   }
 }
@@ -143,8 +173,11 @@ TEST_P(CarriersTest, PayloadsAreAligned) {
   near->Send({.head = "x", .payload = transport::RandomFrame(100'000, 1)});
   const std::vector<Received> received = far_.Wait(1);
   ASSERT_EQ(received.size(), 1);
-  const auto address = reinterpret_cast<uintptr_t>(received[0].payload.data());
-  EXPECT_EQ(address % core::kAlignment, 0);
+  std::vector<core::Buffer> buffers = received[0].parts;
+  buffers.push_back(received[0].payload);
+  for (const core::Buffer& buffer : buffers) {
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % core::kAlignment, 0);
+  }
 }
 
 TEST_P(CarriersTest, TheLargestHeadArrives) {
@@ -231,7 +264,8 @@ TEST_P(CarriersTest, WhatIsQueuedIsCounted) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CarriersTest,
-                         testing::Values("in_process", "plain", "secured"),
+                         testing::Values("in_process", "plain", "secured", "shared",
+                                         "shared_secured"),
                          [](const auto& carrier) {
                            return std::string(carrier.param);
                          });

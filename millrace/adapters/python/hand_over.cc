@@ -28,6 +28,7 @@
 #include "millrace/core/pool.h"
 #include "millrace/core/shape.h"
 #include "millrace/core/tensor.h"
+#include "millrace/transport/shared_reader.h"
 
 namespace millrace::python {
 namespace {
@@ -36,7 +37,7 @@ std::vector<int64_t> SizesOf(const core::Shape& shape) {
   return {shape.sizes().begin(), shape.sizes().end()};
 }
 
-enum class Use : uint8_t { kOwn, kView };
+enum class Use : uint8_t { kOwn, kPrivate, kView };
 
 class HandingOver {
  public:
@@ -46,7 +47,7 @@ class HandingOver {
     Rows rows = {.count = block.rows()};
     std::vector<core::Column> columns = block.columns();
     block = {};  // From here on, what others hold is what counts.
-    if (use_ == Use::kOwn) FindOwn(columns);
+    if (use_ != Use::kView) FindOwn(columns);
     for (core::Column& column : columns) {
       rows.columns.push_back(TRY(Convert(std::move(column))));
     }
@@ -114,24 +115,47 @@ class HandingOver {
     return std::ranges::adjacent_find(buffers, overlap) == buffers.end();
   }
 
+  static bool IsReadOnly(const core::Buffer& values) {
+    return values.storage() != nullptr && values.storage()->read_only();
+  }
+
+  // Whether it can be given as it is.
+  bool CanGive(const core::Buffer& values) const {
+    if (use_ == Use::kView) return true;
+    if (use_ == Use::kOwn && IsReadOnly(values)) return true;
+    return IsOwn(values);
+  }
+
   // Whether nobody else has the memory, another column included.
   bool IsOwn(const core::Buffer& values) const {
     const std::shared_ptr<core::Storage>& storage = values.storage();
     if (storage == nullptr) return false;
+    if (use_ == Use::kPrivate && !storage->pooled()) return false;
     return storage.use_count() == 1 || own_.contains(storage.get());
   }
 
   absl::StatusOr<Array> GiveNumbers(core::DType dtype, std::vector<int64_t> shape,
                                     core::Buffer values) {
-    if (use_ == Use::kOwn && !IsOwn(values))
-      return CopyNumbers(dtype, std::move(shape), values);
+    if (!CanGive(values)) return CopyNumbers(dtype, std::move(shape), values);
     const SharedPlace shared = PlaceOf(values);
+    const Mapping mapping = MappingOf(values);
+    const bool writable = !IsReadOnly(values);
     const auto owner = std::make_shared<core::Buffer>(std::move(values));
     return Array{.dtype = std::string(core::Name(dtype)),
                  .shape = std::move(shape),
                  .data = owner->mutable_data(),
                  .owner = owner,
-                 .shared = shared};
+                 .shared = shared,
+                 .mapping = mapping,
+                 .writable = writable};
+  }
+
+  static Mapping MappingOf(const core::Buffer& values) {
+    if (values.storage() == nullptr) return {};
+    const std::shared_ptr<const core::Region> region =
+        transport::SharedReader::MappingOf(*values.storage());
+    if (region == nullptr) return {};
+    return {.data = region->data, .bytes = region->size, .owner = region};
   }
 
   static SharedPlace PlaceOf(const core::Buffer& values) {
@@ -267,6 +291,10 @@ class HandingOver {
 
 absl::StatusOr<Rows> HandOver(core::Block block) {
   return HandingOver(Use::kOwn).Give(std::move(block));
+}
+
+absl::StatusOr<Rows> HandOverPrivate(core::Block block) {
+  return HandingOver(Use::kPrivate).Give(std::move(block));
 }
 
 absl::StatusOr<Rows> View(const core::Block& block) {

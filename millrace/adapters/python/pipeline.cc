@@ -170,7 +170,8 @@ bool Pipeline::IsRandom() const { return inner_->IsRandom(); }
 
 bool Pipeline::Batches() const {
   for (ir::Pipeline node = *inner_; !node.inputs().empty(); node = node.inputs()[0]) {
-    if (node.schema().traits.batching) return true;
+    const ir::OperatorSchema& schema = node.schema();
+    if (schema.traits.batching || schema.keyed_runs(node.arguments())) return true;
     if (node.schema().traits.unstacks) return false;
   }
   return false;

@@ -46,6 +46,13 @@ struct SharedPlace {
   int64_t offset = 0;
 };
 
+// Memory that was mapped from another process, and stays so while its owner lives.
+struct Mapping {
+  const void* data = nullptr;
+  int64_t bytes = 0;
+  std::shared_ptr<const void> owner = {};  // None: there is no such.
+};
+
 // Numbers in row-major order, kept alive by their owner.
 struct Array {
   std::string dtype;
@@ -53,6 +60,8 @@ struct Array {
   void* data = nullptr;
   std::shared_ptr<const void> owner = {};
   SharedPlace shared = {};
+  Mapping mapping = {};  // That it is in.
+  bool writable = true;
 };
 
 // Texts in row-major order.

@@ -5,10 +5,8 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <future>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +26,9 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/mutex.h"
 #include "millrace/client/consumer.h"
+#include "millrace/client/interruptible.h"
+#include "millrace/client/save.h"
+#include "millrace/client/worker_links.h"
 #include "millrace/core/block.h"
 
 namespace millrace::python {
@@ -56,6 +57,9 @@ client::ConsumerOptions OptionsOf(const ServiceAddress& address,
   options.settings.tags = choice.tags;
   options.settings.global_batch = choice.global_batch;
   options.settings.open_lanes = choice.open_lanes;
+  options.settings.share = choice.share;
+  options.settings.share_hold_ms =
+      absl::ToInt64Milliseconds(absl::Seconds(choice.share_hold_seconds));
   options.settings.seed = choice.seed;
   for (const auto& [name, version] : choice.packages) {
     options.settings.packages.push_back({name, version});
@@ -66,36 +70,31 @@ client::ConsumerOptions OptionsOf(const ServiceAddress& address,
   options.resume = choice.resume;
   options.takeover = choice.takeover;
   options.open_within = absl::Seconds(choice.open_seconds);
+  options.shares_memory = choice.shared_memory;
   options.library = &Library();
   return options;
 }
 
 Error Interrupted() { return {"CANCELLED", "interrupted"}; }
 
-using Opened = absl::StatusOr<std::unique_ptr<client::Consumer>>;
-
-// Opens on a thread of its own, so that this one can be interrupted meanwhile.
-Opened OpenInterruptibly(const Pipeline& pipeline, client::ConsumerOptions options,
-                         const std::function<bool()>& interrupt) {
-  std::stop_source stop;
-  options.stop = stop.get_token();
-  std::future<Opened> opening = std::async(std::launch::async, [&] {
-    return client::Consumer::Open(pipeline.inner(), options);
-  });
-  while (opening.wait_for(absl::ToChronoMilliseconds(kLook)) !=
-         std::future_status::ready) {
-    if (!interrupt()) continue;
-    stop.request_stop();
-    opening.wait();
-    throw Interrupted();
-  }
-  return opening.get();
-}
-
 }  // namespace
 
 std::string JoinStates(const std::vector<std::string>& parts) {
   return Checked(api::JoinStates(parts));
+}
+
+int64_t SaveOnService(const Pipeline& pipeline, const ServiceAddress& address,
+                      const JobChoice& choice, const ServiceSave& save) {
+  const auto interrupt = [&](const client::SaveProgress& progress) {
+    return save.interrupt(progress.lanes, progress.done, progress.before);
+  };
+  return Checked(client::Save(pipeline.inner(), {.folder = save.folder,
+                                                 .format = save.format,
+                                                 .replace = save.replace,
+                                                 .seed = save.seed,
+                                                 .service = OptionsOf(address, choice),
+                                                 .interrupt = interrupt}))
+      .rows;
 }
 
 struct ServiceJob::Inner {
@@ -113,12 +112,13 @@ ServiceJob::ServiceJob(const Pipeline& pipeline, const ServiceAddress& address,
                        std::function<bool()> interrupt)
     : inner_(std::make_unique<Inner>()),
       batches_(pipeline.Batches()),
+      copies_(choice.copy),
       interrupt_(std::move(interrupt)),
       process_(getpid()) {
   client::ConsumerOptions options = OptionsOf(address, choice);
   if (state) options.state = Checked(api::StateFromJson(*state));
-  inner_->consumer =
-      Checked(OpenInterruptibly(pipeline, std::move(options), interrupt_));
+  inner_->consumer = Checked(
+      client::OpenInterruptibly(pipeline.inner(), std::move(options), interrupt_));
 }
 
 ServiceJob::~ServiceJob() {
@@ -158,7 +158,8 @@ std::optional<Rows> ServiceJob::Next(int64_t turn) {
     core::Block rows = *std::exchange(*block, std::nullopt);
     rows_ += batches_ ? rows.columns()[0].LeadingSize(0) : rows.rows();
     bytes_ += rows.content_bytes();
-    return Checked(HandOver(std::move(rows)));
+    return Checked(copies_ ? HandOverPrivate(std::move(rows))
+                           : HandOver(std::move(rows)));
   }
 }
 
@@ -185,6 +186,11 @@ uint64_t ServiceJob::seed() const {
 }
 
 int64_t ServiceJob::pass() const { return inner_->consumer->pass(); }
+
+Carriers ServiceJob::carriers() const {
+  const client::CarrierStats stats = inner_->consumer->carriers();
+  return {stats.sharing, stats.shared_bytes, stats.copied_bytes, stats.note};
+}
 
 std::vector<std::string> ServiceJob::differences() const {
   return inner_->consumer->job().differences;

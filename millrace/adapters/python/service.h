@@ -47,6 +47,8 @@ struct JobChoice {
   std::vector<std::string> tags = {};
   bool global_batch = false;
   int64_t open_lanes = 0;
+  std::string share = "auto";
+  double share_hold_seconds = 0;
   std::optional<int64_t> seed = {};
   std::string run = {};
   int64_t restart = 0;
@@ -55,10 +57,36 @@ struct JobChoice {
   bool takeover = false;
   std::vector<std::pair<std::string, std::string>> packages = {};  // Name, version.
   double open_seconds = 600;                                       // At most.
+  bool shared_memory = true;  // With workers on this machine.
+  bool copy = false;          // Arrays are in memory that no other process has.
 };
+
+// What is to be saved by the workers of a service, and where; see client/save.h.
+struct ServiceSave {
+  std::string folder;
+  std::string format;
+  bool replace = false;
+  std::optional<int64_t> seed = {};  // None: drawn, or that of what is gone on with.
+  // Told lanes in all, those that are there, and of these those from before, some times
+  // a second; true ends it.
+  std::function<bool(int64_t lanes, int64_t done, int64_t before)> interrupt = nullptr;
+};
+
+// Saves one pass, or goes on with it; gives how many rows. Of the choice, target, tags,
+// packages, host and how long it may take to open count.
+int64_t SaveOnService(const Pipeline& pipeline, const ServiceAddress& address,
+                      const JobChoice& choice, const ServiceSave& save);
 
 // Joins the parts of a state in order "any", given as JSON.
 std::string JoinStates(const std::vector<std::string>& parts);
+
+// How batches came.
+struct Carriers {
+  int64_t sharing = 0;       // Workers that share memory with this process.
+  int64_t shared_bytes = 0;  // That were not copied on their way.
+  int64_t copied_bytes = 0;  // That were.
+  std::string note = {};     // Why, where that is worth knowing.
+};
 
 // A reader of a job. One thread takes batches at a time; what else there is, from any.
 class ServiceJob {
@@ -93,6 +121,8 @@ class ServiceJob {
   uint64_t seed() const;
   int64_t pass() const;
 
+  Carriers carriers() const;
+
   // In which packages workers differ from this process, in words.
   std::vector<std::string> differences() const;
 
@@ -107,6 +137,7 @@ class ServiceJob {
 
   std::unique_ptr<Inner> inner_;
   const bool batches_;
+  const bool copies_;
   const std::function<bool()> interrupt_;
   std::atomic<int64_t> turn_ = 0;
   std::atomic<int64_t> rows_ = 0;

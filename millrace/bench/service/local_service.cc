@@ -25,6 +25,8 @@ absl::StatusOr<std::unique_ptr<worker::Worker>> StartWorker(
   worker.engine.threads = options.worker_threads;
   worker.server.stream.sums = options.sums;
   worker.library = &ServiceLibrary();
+  worker.engine.memory_bytes = options.memory_bytes;
+  worker.shares_memory = options.shares_memory;
   return worker::Worker::Start(worker);
 }
 

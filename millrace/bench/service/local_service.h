@@ -31,6 +31,8 @@ struct LocalServiceOptions {
   int workers = 1;
   int worker_threads = 1;
   http::PayloadSums sums = http::PayloadSums::kBetweenHosts;
+  bool shares_memory = false;               // Else as between machines.
+  int64_t memory_bytes = int64_t{1} << 30;  // Of a worker.
 };
 
 // How one consumer reads a job.

@@ -121,11 +121,14 @@ SaveFormat TarFormat() {
           .ending = ".tar",
           .doc = "As WebDataset reads it: bytes, texts `txt`, numbers `cls`",
           .check = CheckTar,
+          .numbers_rows =
+              [](const core::Spec& spec) { return spec.Find(kTarKey) == nullptr; },
           .read_as = KeyLast,
-          .begin = [](std::unique_ptr<storage::BlobWriter> file,
-                      const RowsFileContext& context) {
-            return std::make_unique<TarFile>(std::move(file), context.first_row);
-          }};
+          .begin =
+              [](std::unique_ptr<storage::BlobWriter> file,
+                 const RowsFileContext& context) {
+                return std::make_unique<TarFile>(std::move(file), context.first_row);
+              }};
 }
 
 }  // namespace millrace::ops

@@ -62,8 +62,7 @@ class Bucket final : public Operator {
 
   absl::Status Push(core::Block block, Emitter& out) override {
     const auto lengths_of = [this](const core::Block& rows) {
-      const kernels::DrawScope draws = {lane_.seed, lane_.epoch};
-      return kernels::EvaluateValue(*args_.length, rows, draws, lane_.pool);
+      return kernels::EvaluateValue(*args_.length, rows, draws(), lane_.pool);
     };
     const auto add = [&](const core::Block& rows, const core::Column& lengths) {
       return Add(rows, lengths.As<int64_t>(), out);
@@ -75,24 +74,37 @@ class Bucket final : public Operator {
   absl::StatusOr<Held> Finish(Emitter& out) override {
     while (finishing_ < waiting_.size() && waiting_[finishing_].empty()) ++finishing_;
     if (finishing_ == waiting_.size()) return Held::kNothing;
-    std::vector<core::RowRef>& rows = waiting_[finishing_];
-    const auto size = static_cast<size_t>(args_.SizeOf(finishing_));
-    if (rows.size() >= size || !args_.drop_remainder) {
-      const std::vector<core::RowRef> batch(rows.begin(),
-                                            rows.begin() + std::min(size, rows.size()));
-      TRY(EmitBatch(finishing_, batch, out));
-    }
-    rows.erase(rows.begin(), rows.begin() + std::min(size, rows.size()));
+    const std::vector<core::RowRef> rows = std::exchange(waiting_[finishing_], {});
+    TRY(out.EmitTail(static_cast<int64_t>(finishing_), TRY(held_.Gather(rows))));
     return Held::kMore;
   }
 
+  // They are all of one bucket.
+  absl::Status FinishPass(const core::Block& tail, Emitter& out) override {
+    const core::Column length = TRY(
+        kernels::EvaluateValue(*args_.length, tail.Slice(0, 1), draws(), lane_.pool));
+    const size_t bucket = BucketOf(length.As<int64_t>()[0]);
+    const int64_t size = args_.SizeOf(bucket);
+    for (int64_t row = 0; row < tail.rows(); row += size) {
+      const int64_t rows = std::min(size, tail.rows() - row);
+      if (rows < size && args_.drop_remainder) break;
+      TRY(EmitBatch(bucket, tail.Slice(row, rows), out));
+    }
+    return absl::OkStatus();
+  }
+
  private:
+  kernels::DrawScope draws() const { return {lane_.seed, lane_.epoch}; }
+
+  size_t BucketOf(int64_t length) const {
+    return std::ranges::lower_bound(args_.up_to, length) - args_.up_to.begin();
+  }
+
   absl::Status Add(const core::Block& rows, absl::Span<const int64_t> lengths,
                    Emitter& out) {
     const int32_t source = held_.Keep(rows);
     for (int64_t row = 0; row < rows.rows(); ++row) {
-      const auto found = std::ranges::lower_bound(args_.up_to, lengths[row]);
-      const size_t bucket = found - args_.up_to.begin();
+      const size_t bucket = BucketOf(lengths[row]);
       waiting_[bucket].push_back({.source = source, .row = row});
       const int64_t run = args_.SizeOf(bucket) * args_.group;
       if (std::ssize(waiting_[bucket]) == run) TRY(EmitRun(bucket, out));
@@ -114,19 +126,17 @@ class Bucket final : public Operator {
     const absl::Span<const core::RowRef> all(rows);
     const int64_t size = args_.SizeOf(bucket);
     for (int64_t batch = 0; batch < args_.group; ++batch) {
-      TRY(EmitBatch(bucket, all.subspan(batch * size, size), out));
+      TRY(EmitBatch(bucket, TRY(held_.Gather(all.subspan(batch * size, size))), out));
     }
     return absl::OkStatus();
   }
 
-  absl::Status EmitBatch(size_t bucket, absl::Span<const core::RowRef> rows,
-                         Emitter& out) {
-    const core::Block batch = TRY(held_.Gather(rows));
+  absl::Status EmitBatch(size_t bucket, const core::Block& rows, Emitter& out) {
     const core::Block uniform =
-        args_.ragged ? TRY(Stackable(batch, lane_.pool))
-                     : TRY(Padded(batch, RuleOf(bucket), *lane_.input, lane_.pool));
+        args_.ragged ? TRY(Stackable(rows, lane_.pool))
+                     : TRY(Padded(rows, RuleOf(bucket), *lane_.input, lane_.pool));
     const core::Block aligned = TRY(uniform.Aligned(lane_.pool));
-    return out.Emit(aligned.Stack(aligned.rows()));
+    return out.EmitOf(static_cast<int64_t>(bucket), aligned.Stack(aligned.rows()));
   }
 
   // There is no length to pad the last bucket to.
@@ -177,6 +187,16 @@ absl::StatusOr<core::Spec> InferBuckets(const BucketArgs& args, const core::Spec
   return in.Stacked(same ? args.sizes[0] : core::kUnknownSize);
 }
 
+// Without a group batches are read each by itself, and lanes have nothing to join.
+std::optional<ir::KeyedRuns> RunsOf(const BucketArgs& args) {
+  if (args.per_lane || args.group == 1 || args.sizes.empty()) return std::nullopt;
+  ir::KeyedRuns runs{.group = args.group};
+  for (size_t bucket = 0; bucket < args.buckets(); ++bucket) {
+    runs.sizes.push_back(args.SizeOf(bucket));
+  }
+  return runs;
+}
+
 int64_t RowsHeld(const BucketArgs& args) {
   int64_t rows = 0;
   if (args.sizes.empty()) return rows;
@@ -220,6 +240,7 @@ OperatorDef BucketDef() {
       .Traits(
           {.order_sensitive = true, .changes_cardinality = true, .keeps_fields = true})
       .AcrossLanes([](const BucketArgs& args) { return !args.per_lane; })
+      .KeyedRuns(RunsOf)
       .Holds(RowsHeld)
       .Random([](const BucketArgs& args) { return args.length->IsRandom(); })
       .CanFail([](const BucketArgs& args) { return args.length->CanFail(); })

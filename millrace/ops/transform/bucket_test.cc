@@ -1,5 +1,6 @@
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -30,6 +31,7 @@ std::string Bucketed(const std::string& arguments, const Lists& lists) {
   const std::string before = ShownRows(out.blocks);
   out.blocks.clear();
   while (*runs->Finish(out) == Held::kMore) {
+    EXPECT_THAT(runs->FinishPass(std::exchange(out.tail, {}), out), IsOk());
   }
   return before + " | " + ShownRows(out.blocks);
 }

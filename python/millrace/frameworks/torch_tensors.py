@@ -9,6 +9,7 @@ import numpy as np
 
 from millrace.errors import PipelineError
 from millrace.frameworks.arrays import Adapter, Field, imported
+from millrace.frameworks.pinned_mappings import mappings
 from millrace.rows import Ragged
 
 
@@ -33,7 +34,8 @@ class TorchTensors(Adapter):
 
         Args:
             fields: Of the rows.
-            pin: Copy them into pinned memory.
+            pin: Have them in pinned memory: shared memory is pinned as it is, all
+                else is copied.
             nest: Make nested tensors of values whose parts differ in size.
         """
         self._torch = imported("torch")
@@ -47,7 +49,9 @@ class TorchTensors(Adapter):
             value = np.array(value)
             self.copied_bytes += value.nbytes
         tensor = self._from_numpy(value)
-        return self._pinned(tensor) if self._pin else tensor
+        if not self._pin or mappings(self._torch.cuda.cudart()).pin(value):
+            return tensor
+        return self._pinned(tensor)
 
     def _bits(self, value: Any) -> Any:
         return self._array(value).view(self._torch.bfloat16)

@@ -1,0 +1,36 @@
+// A file descriptor that is closed when its owner ends. Moved, never copied.
+#pragma once
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace millrace::base {
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+
+  explicit Descriptor(int number) : number_(number) {}
+
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+
+  // -1: none.
+  int number() const { return number_; }
+
+  bool open() const { return number_ >= 0; }
+
+ private:
+  int number_ = -1;
+};
+
+}  // namespace millrace::base
