@@ -1,0 +1,1 @@
+"""What measures systems that feed training loops, each in a process of its own."""
