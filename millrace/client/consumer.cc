@@ -399,6 +399,7 @@ absl::Status Consumer::Process::Take(const api::ConsumerNews& news) {
     links_.SetAddress(base::MakeId<delivery::WorkerId>(place.worker),
                       TRY(http::ReadAddress(place.address)));
   }
+  links_.StopWaiting(base::RealClock().Now());
   TRY(reader_->OnNews(news));
   return Act();
 }

@@ -13,6 +13,7 @@
 #include "millrace/api/json.h"
 #include "millrace/api/stream.h"
 #include "millrace/base/check.h"
+#include "millrace/base/clock.h"
 #include "millrace/base/ids.h"
 #include "millrace/delivery/pass_reader.h"
 #include "millrace/transport/channel.h"
@@ -23,6 +24,9 @@ namespace {
 
 // So long a worker that could not be reached is to have no lanes of ours.
 constexpr absl::Duration kAvoided = absl::Seconds(10);
+
+// Who knows of shared memory has told by then.
+constexpr absl::Duration kAnswersWithin = absl::Seconds(5);
 
 void Add(const transport::SharedReaderStats& stats, CarrierStats& to) {
   to.sharing += stats.sharing ? 1 : 0;
@@ -69,8 +73,16 @@ transport::Channel& WorkerLinks::Connect(delivery::WorkerId worker) {
                            channel->Wrap(std::move(events))));
   channel->Send({.head = api::ToJson(api::ReaderMessage{.hello = hello_})});
   if (shares_ && !liars_.contains(worker)) channel->Offer();
-  Link& link = links_[worker] = {std::move(channel), number};
+  Link& link = links_[worker] = {.channel = std::move(channel),
+                                 .number = number,
+                                 .opened = base::RealClock().Now()};
   return *link.channel;
+}
+
+void WorkerLinks::StopWaiting(absl::Time now) {
+  for (const auto& [worker, link] : links_) {
+    if (now - link.opened > kAnswersWithin) link.channel->StopWaiting();
+  }
 }
 
 void WorkerLinks::OnMessage(delivery::WorkerId worker) {

@@ -48,6 +48,9 @@ class WorkerLinks {
 
   void Send(delivery::WorkerId worker, const api::ReaderMessage& message);
 
+  // Does not let a worker that is silent about shared memory keep what is asked of it.
+  void StopWaiting(absl::Time now);
+
   // A message came from that worker: it can be reached.
   void OnMessage(delivery::WorkerId worker);
 
@@ -64,6 +67,7 @@ class WorkerLinks {
     std::shared_ptr<transport::SharedReader> channel;
     int64_t number = 0;
     bool heard = false;
+    absl::Time opened = absl::InfinitePast();
   };
 
   transport::Channel& Connect(delivery::WorkerId worker);

@@ -140,13 +140,22 @@ void SharedReader::Begin(std::shared_ptr<Channel> stream) {
 }
 
 void SharedReader::Offer() {
-  {
-    const base::MutexLock lock(&mutex_);
-    if (MachineIdentity().empty()) return;
-    offered_ = true;
-  }
+  if (MachineIdentity().empty()) return;
   const api::ShareOffer offer{MachineIdentity(), options_.writes};
-  Send({.head = api::ToJson(api::ShareHead{{.offer = offer}})});
+  const base::MutexLock lock(&mutex_);
+  offered_ = true;
+  stream_->Send({.head = api::ToJson(api::ShareHead{{.offer = offer}})});
+  holds_ = true;
+}
+
+void SharedReader::StopWaiting() {
+  const base::MutexLock lock(&mutex_);
+  SendHeld();
+}
+
+void SharedReader::SendHeld() {
+  holds_ = false;
+  for (Message& message : std::exchange(held_, {})) stream_->Send(std::move(message));
 }
 
 std::shared_ptr<Channel> SharedReader::stream() const {
@@ -154,7 +163,13 @@ std::shared_ptr<Channel> SharedReader::stream() const {
   return stream_;
 }
 
-void SharedReader::Send(Message message) { stream()->Send(std::move(message)); }
+void SharedReader::Send(Message message) {
+  {
+    const base::MutexLock lock(&mutex_);
+    if (holds_) return held_.push_back(std::move(message));
+  }
+  stream()->Send(std::move(message));
+}
 
 base::Bytes SharedReader::queued() const { return stream()->queued(); }
 
@@ -185,6 +200,8 @@ void SharedReader::End() {
   socket_.reset();
   arenas_.clear();
   lending_.reset();
+  holds_ = false;
+  held_.clear();
 }
 
 // --- What the worker says ---
@@ -207,7 +224,10 @@ absl::Status SharedReader::Take(Received& received) {
 absl::Status SharedReader::OnShare(std::string_view head) {
   const api::ShareMessage message =
       TRY(api::FromJson<api::ShareHead>(head)).shared_memory;
-  if (message.answer) TRY(OnAnswer(*message.answer));
+  if (message.answer) {
+    TRY(OnAnswer(*message.answer));
+    SendHeld();
+  }
   if (message.lending) TRY(OnLending(*message.lending));
   if (message.copying) {
     stats_.note = *message.copying;

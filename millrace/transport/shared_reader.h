@@ -54,8 +54,12 @@ class SharedReader final : public Channel,
   // Says which stream that is. Requires: called once, before anything is sent.
   void Begin(std::shared_ptr<Channel> stream);
 
-  // Asks for shared memory. Who does not know of it passes that over.
+  // Asks for shared memory. What is sent after it goes out when that is answered, so
+  // that all it asks for can be lent. Who does not know of it passes the offer over.
   void Offer();
+
+  // Sends what an answer is awaited for without one.
+  void StopWaiting();
 
   void Send(Message message) override;
   base::Bytes queued() const override;
@@ -78,6 +82,7 @@ class SharedReader final : public Channel,
 
   std::shared_ptr<Channel> stream() const;
   void CloseIfBegun();
+  void SendHeld() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Take(Received& received);
   absl::Status OnShare(std::string_view head) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status OnAnswer(const api::ShareAnswer& answer)
@@ -96,6 +101,8 @@ class SharedReader final : public Channel,
   mutable base::Mutex mutex_;
   std::shared_ptr<Channel> stream_ ABSL_GUARDED_BY(mutex_);
   bool offered_ ABSL_GUARDED_BY(mutex_) = false;
+  bool holds_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<Message> held_ ABSL_GUARDED_BY(mutex_);  // Until there is an answer.
   std::optional<UnixSocket> socket_ ABSL_GUARDED_BY(mutex_);
   std::map<int64_t, std::shared_ptr<MappedArena>> arenas_ ABSL_GUARDED_BY(mutex_);
   std::optional<api::Lending> lending_ ABSL_GUARDED_BY(mutex_);  // Of the next message.

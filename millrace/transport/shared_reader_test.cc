@@ -64,13 +64,13 @@ class SharedReaderTest : public testing::Test {
     return api::FromJson<api::ShareHead>(received[n].head)->shared_memory;
   }
 
-  // Lets the reader in.
-  void Answer() {
+  // Lets the reader in. `before`: messages it has sent by then.
+  void Answer(size_t before = 1) {
     const std::string name = base::StrCat("millrace-reader-test-", getpid());
     UnixSocket listener = UnixSocket::Listen(name).value();
     EXPECT_EQ(Hear(0).offer->machine, MachineIdentity());
     Say({.answer = api::ShareAnswer{name, "secret"}});
-    EXPECT_TRUE(Hear(1).joined);
+    EXPECT_TRUE(Hear(before).joined);
     socket_ = *listener.Accept().value();
     EXPECT_EQ(socket_->Receive()->bytes, "secret");
   }
@@ -114,6 +114,36 @@ TEST_F(SharedReaderTest, WhatAnHonestWorkerLendsIsRead) {
   ASSERT_EQ(received.size(), 1);
   ASSERT_EQ(received[0].parts.size(), 1);
   EXPECT_EQ(received[0].parts[0].text(), std::string(128, 'm'));
+}
+
+// What it asks for can be lent: the worker hears of it after "joined".
+TEST_F(SharedReaderTest, WhatIsSentWaitsForTheAnswer) {
+  reader_->Send({.head = "wants"});
+  EXPECT_EQ(far_.Wait(1).size(), 1);  // The offer.
+  Answer();
+  reader_->Send({.head = "more"});
+  const std::vector<Received> heard = far_.Wait(4);
+  ASSERT_EQ(heard.size(), 4);
+  EXPECT_EQ(heard[2].head, "wants");
+  EXPECT_EQ(heard[3].head, "more");
+}
+
+TEST_F(SharedReaderTest, WhatIsSentGoesOutWhereSharingIsRefused) {
+  reader_->Send({.head = "wants"});
+  Say({.answer = api::ShareAnswer{.refused = "not here"}});
+  const std::vector<Received> heard = far_.Wait(2);
+  ASSERT_EQ(heard.size(), 2);
+  EXPECT_EQ(heard[1].head, "wants");
+}
+
+TEST_F(SharedReaderTest, WhatIsSentGoesOutToAWorkerThatSaysNothing) {
+  reader_->Send({.head = "wants"});
+  reader_->StopWaiting();
+  const std::vector<Received> heard = far_.Wait(2);
+  ASSERT_EQ(heard.size(), 2);
+  EXPECT_EQ(heard[1].head, "wants");
+  Answer(2);  // Late.
+  EXPECT_TRUE(reader_->shared_stats().sharing);
 }
 
 TEST_F(SharedReaderTest, AReleaseIsSaidOnceWhenTheLastHolderIsGone) {

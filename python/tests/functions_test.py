@@ -292,7 +292,7 @@ from millrace import _core
 
 def function(row):
     if row["value"] > 5:
-        print(os.getpid(), flush=True)
+        os.write(1, b"%d\\n" % os.getpid())  # At once: others write as well.
         time.sleep(600)
     return {"x": row["value"]}
 
