@@ -12,7 +12,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 
@@ -20,9 +19,9 @@
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/bench/line.h"
-#include "millrace/bench/service/child_process.h"
 #include "millrace/bench/service/local_service.h"
 #include "millrace/bench/service/orders.h"
+#include "millrace/bench/service/worker_processes.h"
 #include "millrace/bench/workload.h"
 #include "millrace/client/consumer.h"
 #include "millrace/control/dispatcher.h"
@@ -41,39 +40,9 @@ struct Outcome {
   int64_t once = 0;  // Rows that came once.
 };
 
-using Workers = std::vector<std::unique_ptr<ChildProcess>>;
-
-// A worker that is told where the dispatcher is, then works until it is killed.
-void WorkInChild(Lines& lines) {
-  const absl::StatusOr<std::string> port = lines.Hear();
-  int number = 0;
-  if (!port.ok() || !absl::SimpleAtoi(*port, &number)) return;
-  const auto worker = StartWorker({"127.0.0.1", number}, {});
-  if (!lines.Tell(worker.ok() ? "ready" : worker.status().ToString()).ok()) return;
-  while (absl::IsDeadlineExceeded(lines.Hear().status())) {
-  }
-}
-
-absl::StatusOr<Workers> StartWorkers() {
-  Workers workers;
-  for (int i = 0; i < kWorkers; ++i) {
-    workers.push_back(TRY(ChildProcess::Start(WorkInChild)));
-  }
-  return workers;
-}
-
-absl::Status Join(const Workers& workers, int port) {
-  for (const auto& worker : workers) {
-    TRY(worker->lines().Tell(base::StrCat(port)));
-    const std::string answer = TRY(worker->lines().Hear());
-    if (answer != "ready") return absl::UnavailableError(answer);
-  }
-  return absl::OkStatus();
-}
-
 // Reads a pass; a worker is killed after a quarter of it.
-absl::StatusOr<Outcome> ReadThroughKill(client::Consumer& consumer, Workers& workers,
-                                        int64_t rows) {
+absl::StatusOr<Outcome> ReadThroughKill(client::Consumer& consumer,
+                                        WorkerProcesses& workers, int64_t rows) {
   const base::Clock& clock = base::RealClock();
   std::vector<int> seen(static_cast<size_t>(rows));
   Outcome outcome;
@@ -97,7 +66,8 @@ absl::StatusOr<Outcome> ReadThroughKill(client::Consumer& consumer, Workers& wor
 }
 
 absl::StatusOr<Outcome> RunOnce(const std::string& order, int64_t rows) {
-  Workers workers = TRY(StartWorkers());  // Before there are threads.
+  WorkerProcesses workers =
+      TRY(StartWorkerProcesses(kWorkers));  // Before there are threads.
   const std::unique_ptr<LocalService> service =
       TRY(LocalService::Start({.workers = 0}));
   TRY(Join(workers, service->address().port));

@@ -1,12 +1,18 @@
 // Rows that are ready, saved by several workers, beside a plain loop that writes the
-// same bytes: large files, each written and synced before the next.
+// same bytes: large files, each written and synced before the next. And what it costs
+// that a worker is killed meanwhile.
 
 #include "millrace/client/save.h"
+
+#include <sys/stat.h>
+#include <sys/types.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -21,6 +27,7 @@
 #include "millrace/bench/line.h"
 #include "millrace/bench/service/kernels.h"
 #include "millrace/bench/service/local_service.h"
+#include "millrace/bench/service/worker_processes.h"
 #include "millrace/bench/workload.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/ir/text.h"
@@ -47,16 +54,25 @@ std::string Emptied(const BenchOptions& options) {
   return folder;
 }
 
+absl::StatusOr<ir::Pipeline> Rows(int64_t rows, int64_t bytes) {
+  const std::string text =
+      base::StrCat("%0 = range(stop=", rows,
+                   ")\n%1 = map(%0, function={x: ready(.value, bytes=", bytes, ")})\n");
+  return ir::Parse(text, {}, ServiceLibrary().catalog());
+}
+
+client::SaveOptions SaveTo(const BenchOptions& options, const LocalService& service) {
+  client::SaveOptions save = {.folder = Emptied(options)};
+  save.service.dispatcher = service.address();
+  save.service.library = &ServiceLibrary();
+  return save;
+}
+
 absl::StatusOr<double> SaveOnce(const BenchOptions& options, int64_t rows) {
-  const std::string text = base::StrCat(
-      "%0 = range(stop=", rows,
-      ")\n%1 = map(%0, function={x: ready(.value, bytes=", kRowBytes, ")})\n");
-  const ir::Pipeline pipeline = TRY(ir::Parse(text, {}, ServiceLibrary().catalog()));
+  const ir::Pipeline pipeline = TRY(Rows(rows, kRowBytes));
   const std::unique_ptr<LocalService> service =
       TRY(LocalService::Start({.workers = kWorkers}));
-  client::SaveOptions save = {.folder = Emptied(options)};
-  save.service.dispatcher = service->address();
-  save.service.library = &ServiceLibrary();
+  const client::SaveOptions save = SaveTo(options, *service);
   const absl::Duration begin = base::RealClock().Monotonic();
   const client::SaveProgress saved = TRY(client::Save(pipeline, save));
   return RateOf(saved.bytes, begin);
@@ -80,9 +96,60 @@ absl::StatusOr<double> WriteOnce(const BenchOptions& options, int64_t rows) {
   return RateOf(rows * kRowBytes, begin);
 }
 
+// The lanes that are there, each with the number of its file: one that is written again
+// is another file.
+using Files = std::map<std::string, ino_t>;
+
+Files FilesIn(const std::string& folder) {
+  Files files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    struct stat facts = {};
+    const bool known = stat(entry.path().c_str(), &facts) == 0;
+    if (known && entry.path().extension() != ".json") {
+      files[entry.path().filename()] = facts.st_ino;
+    }
+  }
+  return files;
+}
+
+struct Loss {
+  int64_t there = 0;  // Lanes, when a worker was killed.
+  int64_t again = 0;  // Of these, that were written again.
+};
+
+// Saves small rows; one of the workers is killed when a quarter of the lanes are there.
+absl::StatusOr<Loss> SaveThroughKill(const BenchOptions& options) {
+  const WorkerProcesses workers =
+      TRY(StartWorkerProcesses(kWorkers));  // Before there are threads.
+  const std::unique_ptr<LocalService> service =
+      TRY(LocalService::Start({.workers = 0}));
+  TRY(Join(workers, service->address().port));
+  const ir::Pipeline pipeline = TRY(Rows(options.quick ? 20'000 : 60'000, 4096));
+  client::SaveOptions save = SaveTo(options, *service);
+  Files before;
+  save.interrupt = [&](const client::SaveProgress& progress) {
+    const bool now =
+        before.empty() && progress.done * 4 >= progress.lanes && progress.done > 0;
+    if (now) {
+      before = FilesIn(save.folder);
+      workers.front()->Kill();
+    }
+    return false;
+  };
+  TRY(client::Save(pipeline, save).status());
+  const Files after = FilesIn(save.folder);
+  Loss loss{.there = std::ssize(before)};
+  for (const auto& [name, file] : before) {
+    const auto found = after.find(name);
+    if (found == after.end() || found->second != file) ++loss.again;
+  }
+  return loss;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Line>> RunSharingSave(const BenchOptions& options) {
+  const Loss loss = TRY(SaveThroughKill(options));
   const int64_t rows = options.quick ? 256 : 2048;
   const Medians medians = TRY(Compare(
       options.repeats, [&] { return SaveOnce(options, rows); },
@@ -93,7 +160,14 @@ absl::StatusOr<std::vector<Line>> RunSharingSave(const BenchOptions& options) {
                             .ours = medians.ours,
                             .limit = medians.limit,
                             .limit_is = "write and sync of files of 64 MiB, one by one",
-                            .bar = 0.8}};
+                            .bar = 0.8},
+                           {.name = "written again after kill -9 of one worker",
+                            .unit = "lanes that were there",
+                            .ours = static_cast<double>(loss.again),
+                            .limit = static_cast<double>(loss.there),
+                            .limit_is = "all that were there",
+                            .bar = 0,
+                            .at_most = true}};
 }
 
 }  // namespace millrace::bench
