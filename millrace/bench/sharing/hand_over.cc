@@ -52,6 +52,7 @@ constexpr int64_t kMegabyte = 1'000'000;
 constexpr int64_t kWord = sizeof(uint64_t);
 constexpr int kAhead = 2;   // Batches that wait meanwhile.
 constexpr int kFirst = 10;  // Not measured: memory is mapped.
+constexpr int kTurn = 60;   // Batches that are read before it is the other's turn.
 
 core::Block BlockOf(core::Buffer values) {
   const int64_t rows = values.size();
@@ -320,10 +321,11 @@ absl::StatusOr<std::vector<Line>> RunSharingHandOver(const BenchOptions& options
       {"every page touched, 256 MB batches", 256 * kMegabyte, kPage},
       {"every byte read, 64 MB batches", 64 * kMegabyte, kWord}};
   for (const Look& look : looks) {
-    const int count = options.quick ? 50 : 200;
+    // Many short ones, by turns: how fast memory is changes from second to second.
+    const int turns = options.repeats * (options.quick ? 1 : 5);
     const Medians read = TRY(Compare(
-        options.repeats, [&] { return ReadShared(*reader, look, count); },
-        [&] { return ReadOwn(look, count); }));
+        turns, [&] { return ReadShared(*reader, look, kTurn); },
+        [&] { return ReadOwn(look, kTurn); }));
     lines.push_back({.name = look.name,
                      .unit = "bytes/s",
                      .ours = read.ours,

@@ -54,10 +54,9 @@ std::string Emptied(const BenchOptions& options) {
   return folder;
 }
 
-absl::StatusOr<ir::Pipeline> Rows(int64_t rows, int64_t bytes) {
-  const std::string text =
-      base::StrCat("%0 = range(stop=", rows,
-                   ")\n%1 = map(%0, function={x: ready(.value, bytes=", bytes, ")})\n");
+absl::StatusOr<ir::Pipeline> Rows(int64_t rows, const std::string& function) {
+  const std::string text = base::StrCat(
+      "%0 = range(stop=", rows, ")\n%1 = map(%0, function={x: ", function, "})\n");
   return ir::Parse(text, {}, ServiceLibrary().catalog());
 }
 
@@ -69,7 +68,8 @@ client::SaveOptions SaveTo(const BenchOptions& options, const LocalService& serv
 }
 
 absl::StatusOr<double> SaveOnce(const BenchOptions& options, int64_t rows) {
-  const ir::Pipeline pipeline = TRY(Rows(rows, kRowBytes));
+  const ir::Pipeline pipeline =
+      TRY(Rows(rows, base::StrCat("ready(.value, bytes=", kRowBytes, ")")));
   const std::unique_ptr<LocalService> service =
       TRY(LocalService::Start({.workers = kWorkers}));
   const client::SaveOptions save = SaveTo(options, *service);
@@ -117,14 +117,16 @@ struct Loss {
   int64_t again = 0;  // Of these, that were written again.
 };
 
-// Saves small rows; one of the workers is killed when a quarter of the lanes are there.
+// Saves rows that take a while; one of the workers is killed when a quarter of the
+// lanes are there.
 absl::StatusOr<Loss> SaveThroughKill(const BenchOptions& options) {
   const WorkerProcesses workers =
       TRY(StartWorkerProcesses(kWorkers));  // Before there are threads.
   const std::unique_ptr<LocalService> service =
       TRY(LocalService::Start({.workers = 0}));
   TRY(Join(workers, service->address().port));
-  const ir::Pipeline pipeline = TRY(Rows(options.quick ? 20'000 : 60'000, 4096));
+  const ir::Pipeline pipeline =
+      TRY(Rows(options.quick ? 4000 : 8000, "nap(.value, microseconds=1000)"));
   client::SaveOptions save = SaveTo(options, *service);
   Files before;
   save.interrupt = [&](const client::SaveProgress& progress) {
