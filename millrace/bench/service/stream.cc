@@ -27,8 +27,8 @@
 namespace millrace::bench {
 namespace {
 
-// More than is ever read; 32 in each lane.
-constexpr int64_t kBatches = 32'000;
+// Of a pass: more than is ever read, in lanes as large as those of so much data are.
+constexpr int64_t kPassBytes = int64_t{1} << 42;
 // What may wait on the way when the clock starts, twice.
 constexpr int64_t kFirstBytes = int64_t{256} << 20;
 
@@ -97,7 +97,7 @@ absl::StatusOr<std::vector<Line>> RunSize(const Size& size,
       TRY(LocalService::Start({.sums = size.sums}));
   const std::unique_ptr<client::Consumer> consumer = TRY(service->Read(
       {.pipeline = base::StrCat(
-           "millrace 1\n%0 = range(start=0, stop=", kBatches,
+           "millrace 1\n%0 = range(start=0, stop=", kPassBytes / size.bytes,
            ")\n%1 = batch(%0, size=1)\n%2 = map(%1, function={x: ready(.value, bytes=",
            size.bytes, ")})\n")}));
   const Amount amount = AmountOf(size, options.quick);
