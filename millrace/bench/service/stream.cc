@@ -28,7 +28,7 @@ namespace millrace::bench {
 namespace {
 
 // Of a pass: more than is ever read, in lanes as large as those of so much data are.
-constexpr int64_t kPassBytes = int64_t{1} << 42;
+constexpr int64_t kPassBytes = int64_t{1} << 36;
 // What may wait on the way when the clock starts, twice.
 constexpr int64_t kFirstBytes = int64_t{256} << 20;
 
