@@ -12,8 +12,9 @@
 
 namespace millrace::http {
 
+// It is ending, or there is another soon: who asks again will have an answer.
 Responder::~Responder() {
-  if (answer_ != nullptr) Send(absl::InternalError("the server gave no answer"));
+  if (answer_ != nullptr) Send(absl::UnavailableError("the server gave no answer"));
 }
 
 Responder& Responder::operator=(Responder&& other) noexcept {

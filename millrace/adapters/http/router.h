@@ -24,7 +24,8 @@
 namespace millrace::http {
 
 // Where the answer to one request goes, from any thread, once. Dropped without an
-// answer, it answers that there is none.
+// answer, as by a server that ends, it answers that there is none: Unavailable, so that
+// clients ask again.
 class Responder {
  public:
   using Answer = absl::AnyInvocable<void(Response)>;

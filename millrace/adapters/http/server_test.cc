@@ -1,6 +1,7 @@
 #include "millrace/adapters/http/server.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -263,10 +264,26 @@ TEST(ServerTest, AClientMayAskForLessTime) {
 }
 
 TEST(ServerTest, AResponderThatIsDroppedAnswers) {
-  const auto server = StartServer();
+  Router router;
+  router.Get("/silent", [](const Request&, const Responder&) {});
+  const auto server = Server::Start({}, std::move(router)).value();
+  EXPECT_THAT(Ask(*server, "GET /silent", kHost),
+              AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("UNAVAILABLE"),
+                    HasSubstr("no answer")));
+}
+
+// As a server that ends may drop it: the next one answers.
+TEST(ServerTest, AClientAsksAgainWhereItGotNoAnswer) {
+  std::atomic<int> asked = 0;
+  Router router;
+  router.Post("/ends", [&](const Request&, Responder responder) {
+    if (++asked > 2) responder.Send({.body = "{}"});
+  });
+  const auto server = Server::Start({}, std::move(router)).value();
   const auto client = MakeClient();
-  EXPECT_THAT(client->CallAndWait({.address = AddressOf(*server), .path = "/silent"}),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("no answer")));
+  EXPECT_THAT(client->CallAndWait({.address = AddressOf(*server), .path = "/ends"}),
+              IsOk());
+  EXPECT_EQ(asked, 3);
 }
 
 TEST(ServerTest, StopsWhileRequestsWait) {

@@ -32,7 +32,6 @@ inline Router TestRouter(transport::Recorder* recorder = nullptr) {
   router.Post("/fail", [](const Request&, Responder responder) {
     responder.Send(absl::FailedPreconditionError("there is \"no\" such pass"));
   });
-  router.Post("/silent", [](const Request&, const Responder&) {});
   router.Channel(
       "/stream",
       [recorder](const Request& request,
