@@ -76,8 +76,10 @@ class Connection {
 
  private:
   explicit Connection(const std::array<int, 2>& pair) : near_(RawSocket::Own(pair[0])) {
-    static const auto service = std::make_shared<Service>(Options(), Echoing());
-    static const auto loop = std::make_shared<Loop>();
+    // Never destroyed: a connection may outlive the last input, on the loop's thread.
+    static const auto& service =
+        *new std::shared_ptr<Service>(std::make_shared<Service>(Options(), Echoing()));
+    static const auto& loop = *new std::shared_ptr<Loop>(std::make_shared<Loop>());
     loop->Post([far = pair[1]] {
       using boost::asio::ip::tcp;
       tcp::socket socket(loop->context());
