@@ -16,6 +16,7 @@
 // missing ones keep their defaults, a wrong type is an error that names the member.
 #pragma once
 
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <map>
@@ -250,7 +251,8 @@ absl::Status Read(const boost::json::value& from, T& to) {
   } else if constexpr (std::same_as<T, double>) {
     boost::system::error_code error;
     to = from.to_number<double>(error);
-    return error ? WrongKind(from, "a number") : absl::OkStatus();
+    if (error) return WrongKind(from, "a number");
+    return std::isfinite(to) ? absl::OkStatus() : WrongKind(from, "a finite number");
   } else {
     return ReadInteger(from, to);
   }

@@ -101,6 +101,8 @@ TEST(JsonTest, WrongTypesNameTheMember) {
             "seed: must be a whole number in range, not -1");
   EXPECT_EQ(ErrorOf(R"({"on": 1})"), "on: must be true or false, not 1");
   EXPECT_EQ(ErrorOf(R"({"rate": []})"), "rate: must be a number, not []");
+  EXPECT_EQ(ErrorOf(R"({"rate": 1e999})"),
+            "rate: must be a finite number, not Infinity");
   EXPECT_EQ(ErrorOf("[]"), "must be an object, not []");
   EXPECT_EQ(ErrorOf(R"({"items": {}})"), "items: must be a list, not {}");
 }
