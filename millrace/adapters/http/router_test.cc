@@ -43,7 +43,7 @@ TEST(RouterTest, AResponderAnswersOnce) {
     const Responder dropped(count);
   }
   EXPECT_EQ(answers, 2);
-  EXPECT_EQ(last->code, 500);
+  EXPECT_EQ(last->code, 503);  // What a client asks again after.
 }
 
 }  // namespace
