@@ -68,7 +68,11 @@ void FixedReader::Advance() {
   if (left_) return;
   do AskPositions();
   while (DecideOne());
-  if (alone()) AskAlone();
+  if (alone()) {
+    AskAlone();
+  } else {
+    AskUnknown();
+  }
   if (ready() == Ready::kEnd) Leave();
 }
 
@@ -232,7 +236,7 @@ absl::Status FixedReader::OnKnown(int64_t lane, const lanes::KnownLane& known) {
   if (options_.counted) return absl::OkStatus();
   if (runs()) TRY(lanes::CheckRuns(lane, known, *options_.batching.runs));
   TRY(known_.Learn(lane, known));
-  if (known.ended) CutAsks(lane, known.rows);
+  CutAsks(lane);
   Advance();
   return absl::OkStatus();
 }
@@ -270,7 +274,10 @@ absl::Status FixedReader::OnBatch(const api::BatchHead& head, Token token) {
   if (head.last && !options_.counted) return OnEnd({head.at, head.end, head.tails});
   // Rows of a tail are no batches; where the lane ends is told before any of them.
   const bool told = runs() && head.tail;
-  if (!options_.counted && !told) TRY(known_.Learn(head.at.lane, {.rows = head.end}));
+  if (!options_.counted && !told) {
+    TRY(known_.Learn(head.at.lane, {.rows = head.end}));
+    CutAsks(head.at.lane);
+  }
   Advance();
   return absl::OkStatus();
 }

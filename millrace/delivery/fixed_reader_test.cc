@@ -596,6 +596,29 @@ TEST(FixedReaderTest, SeveralLearnFromWhatTheyAreTold) {
   }
 }
 
+// Runs of two batches; of an earlier one a batch is carried, and the lane goes on far
+// behind it.
+TEST(FixedReaderTest, WaitsToLearnWhatIsBehindThatWhichIsCarried) {
+  FixedReaderOptions options = Unknown(0, 2);
+  options.batching.runs = lanes::Runs{.group = 2, .sizes = {1}, .consumers = 2};
+  options.batching.rows = 1;
+  lanes::Rest rest = UnknownLanes(1, 1);
+  rest.tracks[0].carry = {{0, 1, 2, /*key=*/0, /*batches=*/true}};
+  rest.tracks[0].lanes[0].begin = 20;
+  FixedReader reader(options, rest);
+  reader.OnPlaced({0, 0}, Worker(7));
+  EXPECT_THAT(Actions(reader), ElementsAre("to 7: want 0[20,20)"));
+  ASSERT_THAT(reader.OnKnown(0, {.rows = 18}), IsOk());
+  EXPECT_THAT(Actions(reader), IsEmpty()) << "it still waits for the same";
+  reader.OnPlaced({0, 0}, Worker(8));
+  EXPECT_THAT(Actions(reader), ElementsAre("to 7: forget 0", "to 8: want 0[20,20)"));
+  ASSERT_THAT(reader.OnKnown(0, {.rows = 22}), IsOk());
+  EXPECT_THAT(Actions(reader), ElementsAre("to 8: want 0[20,21)"));
+  reader.OnPlaced({0, 0}, Worker(9));
+  EXPECT_THAT(Actions(reader), ElementsAre("to 8: forget 0", "to 9: want 0[20,21)"))
+      << "what was learnt is not asked again";
+}
+
 // --- A pass without end ---
 
 TEST(FixedReaderTest, AnEndlessPassAsksForMoreLanes) {
