@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
+#include "absl/time/time.h"
 
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
@@ -14,23 +15,25 @@
 namespace millrace::bench {
 namespace {
 
-// Is told where the dispatcher is, then works until it is killed.
-void WorkInChild(Lines& lines) {
-  const absl::StatusOr<std::string> port = lines.Hear();
+constexpr absl::Duration kToldWithin = absl::Minutes(10);
+
+}  // namespace
+
+void WorkInChild(Lines& lines, const LocalServiceOptions& options) {
+  const absl::StatusOr<std::string> port = lines.Hear(kToldWithin);
   int number = 0;
   if (!port.ok() || !absl::SimpleAtoi(*port, &number)) return;
-  const auto worker = StartWorker({"127.0.0.1", number}, {});
+  const auto worker = StartWorker({"127.0.0.1", number}, options);
   if (!lines.Tell(worker.ok() ? "ready" : worker.status().ToString()).ok()) return;
   while (absl::IsDeadlineExceeded(lines.Hear().status())) {
   }
 }
 
-}  // namespace
-
 absl::StatusOr<WorkerProcesses> StartWorkerProcesses(int workers) {
   WorkerProcesses processes;
   for (int i = 0; i < workers; ++i) {
-    processes.push_back(TRY(ChildProcess::Start(WorkInChild)));
+    processes.push_back(
+        TRY(ChildProcess::Start([](Lines& lines) { WorkInChild(lines, {}); })));
   }
   return processes;
 }

@@ -13,10 +13,14 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/bench/service/child_process.h"
+#include "millrace/bench/service/local_service.h"
 
 namespace millrace::bench {
 
 using WorkerProcesses = std::vector<std::unique_ptr<ChildProcess>>;
+
+// In a child: is told where the dispatcher is, then works until it is killed.
+void WorkInChild(Lines& lines, const LocalServiceOptions& options);
 
 absl::StatusOr<WorkerProcesses> StartWorkerProcesses(int workers);
 

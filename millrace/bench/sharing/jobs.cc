@@ -26,6 +26,7 @@
 #include "millrace/bench/sample_images.h"
 #include "millrace/bench/service/child_process.h"
 #include "millrace/bench/service/local_service.h"
+#include "millrace/bench/service/worker_processes.h"
 #include "millrace/bench/usage.h"
 #include "millrace/bench/workload.h"
 #include "millrace/client/consumer.h"
@@ -38,8 +39,10 @@ constexpr int kJobs = 4;
 constexpr int64_t kImages = 2048;
 constexpr int64_t kSeed = 7;
 
-// Of each thread, as machines have them; a batch of images is 38.5 MB.
+// Of each thread, as machines have them; and what lanes of batches of 38.5 MB take at
+// least.
 constexpr int64_t kThreadBytes = int64_t{512} << 20;
+constexpr int64_t kWorkerBytes = int64_t{1} << 30;
 
 constexpr absl::Duration kWithin = absl::Minutes(10);
 
@@ -73,19 +76,11 @@ void Pin(int first, int count) {
   sched_setaffinity(0, sizeof(own), &own);
 }
 
-// A worker that is told where the dispatcher is, then works until it is killed.
-void WorkInChild(Lines& lines, int threads) {
+void WorkOnCores(Lines& lines, int threads) {
   Pin(0, threads);
-  const absl::StatusOr<std::string> port = lines.Hear(kWithin);
-  int number = 0;
-  if (!port.ok() || !absl::SimpleAtoi(*port, &number)) return;
-  const auto worker =
-      StartWorker({"127.0.0.1", number}, {.worker_threads = threads,
-                                          .shares_memory = true,
-                                          .memory_bytes = threads * kThreadBytes});
-  if (!lines.Tell(worker.ok() ? "ready" : worker.status().ToString()).ok()) return;
-  while (absl::IsDeadlineExceeded(lines.Hear().status())) {
-  }
+  WorkInChild(lines, {.worker_threads = threads,
+                      .shares_memory = true,
+                      .memory_bytes = std::max(threads * kThreadBytes, kWorkerBytes)});
 }
 
 absl::StatusOr<double> ReadAll(const http::Address& dispatcher, const Job& job,
@@ -129,7 +124,7 @@ absl::StatusOr<double> RateOf(ChildProcess& reader) {
 absl::StatusOr<Outcome> RunJobs(int jobs, const std::string& pipeline, int threads) {
   // Before there are threads.
   const std::unique_ptr<ChildProcess> worker =
-      TRY(ChildProcess::Start([&](Lines& lines) { WorkInChild(lines, threads); }));
+      TRY(ChildProcess::Start([&](Lines& lines) { WorkOnCores(lines, threads); }));
   std::vector<std::unique_ptr<ChildProcess>> readers;
   for (int i = 0; i < jobs; ++i) {
     const Job job{i, pipeline, jobs > 1 ? "bench" : "off"};
