@@ -228,8 +228,7 @@ TEST(LaneWantsTest, WhoWaitsToLearnLearnsOfAnEnd) {
   EXPECT_THAT(Actions(server), IsEmpty());
   EXPECT_THAT(server.TakeNews(), ElementsAre(LaneNews{LaneOf(5), 4, /*ended=*/true}));
   Want(server, 0, 0, 4);
-  EXPECT_THAT(Actions(server),
-              ElementsAre("start run 1 of lane 5 at 0", "pull run 1"))
+  EXPECT_THAT(Actions(server), ElementsAre("start run 1 of lane 5 at 0", "pull run 1"))
       << "what was let go is made again";
 }
 

@@ -11,6 +11,8 @@
 #include <memory>
 #include <vector>
 
+#include "absl/types/span.h"
+
 #include "millrace/lanes/known_lanes.h"
 #include "millrace/lanes/order.h"
 #include "millrace/lanes/rest.h"
@@ -63,5 +65,16 @@ class Positions {
 // found nothing.
 std::unique_ptr<Positions> MakePositions(const Rest& rest, const Batching& batching,
                                          bool endless);
+
+// What Ahead lists of one track.
+struct TrackAhead {
+  std::vector<LaneRange> carry;
+  absl::Span<const LaneRange> lanes;  // From the current one on.
+  int64_t next = 0;                   // Its first row still to come.
+  int64_t passed = 0;                 // So many give no batch of their own.
+};
+
+// Of all tracks, beginning with the one whose turn it is.
+std::vector<LaneRange> ListAhead(absl::Span<const TrackAhead> tracks, int64_t more);
 
 }  // namespace millrace::lanes

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 
 #include "millrace/base/check.h"
 #include "millrace/base/status.h"
@@ -252,18 +253,20 @@ void RunTurns::DealMore(const LaneRange& lane) {
   deal_.others.Add(lane.lane, lane.lane + 1);
 }
 
-void RunTurns::Carried(const TrackPlace& track, std::vector<LaneRange>& pieces) const {
+std::vector<LaneRange> RunTurns::Carried(const TrackPlace& track) {
+  std::vector<LaneRange> pieces;
   for (const Carry& carry : track.carry) {
     pieces.insert(pieces.end(), carry.batches.begin(), carry.batches.end());
     pieces.insert(pieces.end(), carry.rows.begin(), carry.rows.end());
   }
+  return pieces;
 }
 
 Rest RunTurns::rest() const {
   Rest rest{deal_, {}, turn_, run_};
   for (const TrackPlace& place : tracks_) {
     Track& track = rest.tracks.emplace_back();
-    Carried(place, track.carry);
+    track.carry = Carried(place);
     track.lanes.assign(place.lanes.begin() + place.lane, place.lanes.end());
     if (!track.lanes.empty()) track.lanes.front().begin = place.next;
   }
@@ -271,29 +274,13 @@ Rest RunTurns::rest() const {
 }
 
 std::vector<LaneRange> RunTurns::Ahead(int64_t more, const KnownLanes& known) const {
-  std::vector<LaneRange> ahead;
-  std::vector<int64_t> ends;  // Of what was listed of each track.
-  const int64_t tracks = std::ssize(tracks_);
-  const auto list = [&](const TrackPlace& track, int64_t begin, int64_t end) {
-    for (int64_t place = begin; place < end; ++place) {
-      ahead.push_back(track.lanes[place]);
-      if (place == track.lane) ahead.back().begin = track.next;
-    }
-    return end;
-  };
-  for (int64_t i = 0; i < tracks; ++i) {
-    const TrackPlace& track = tracks_[(turn_ + i) % tracks];
-    Carried(track, ahead);
-    const int64_t end = track.lane + Look(track, known).passed + 1;
-    ends.push_back(list(track, track.lane, std::min(end, std::ssize(track.lanes))));
+  std::vector<TrackAhead> ahead;
+  for (int64_t i = 0; i < std::ssize(tracks_); ++i) {
+    const TrackPlace& track = tracks_[(turn_ + i) % std::ssize(tracks_)];
+    ahead.push_back({Carried(track), absl::MakeSpan(track.lanes).subspan(track.lane),
+                     track.next, Look(track, known).passed});
   }
-  for (int64_t behind = 0; behind < more; ++behind) {
-    for (int64_t i = 0; i < tracks; ++i) {
-      const TrackPlace& track = tracks_[(turn_ + i) % tracks];
-      ends[i] = list(track, ends[i], std::min(ends[i] + 1, std::ssize(track.lanes)));
-    }
-  }
-  return ahead;
+  return ListAhead(ahead, more);
 }
 
 // --- Checking ---

@@ -71,7 +71,7 @@ class RunTurns final : public Positions {
   int64_t BatchesLeft(size_t key) const;
   std::vector<LaneRange> TakeLeft(size_t key);
   std::vector<LaneRange> TakeCarried(Carry& carry, int64_t size) const;
-  void Carried(const TrackPlace& track, std::vector<LaneRange>& pieces) const;
+  static std::vector<LaneRange> Carried(const TrackPlace& track);
 
   Deal deal_;
   Runs runs_;

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
+
 #include "millrace/base/check.h"
 #include "millrace/lanes/known_lanes.h"
 #include "millrace/lanes/manifest.h"
@@ -164,29 +166,15 @@ Rest Turns::rest() const {
 }
 
 std::vector<LaneRange> Turns::Ahead(int64_t more, const KnownLanes& known) const {
-  std::vector<LaneRange> ahead;
-  std::vector<int64_t> ends;  // Of what was listed of each track.
-  const int64_t tracks = std::ssize(tracks_);
-  const auto list = [&](const TrackPlace& track, int64_t begin, int64_t end) {
-    for (int64_t place = begin; place < end; ++place) {
-      ahead.push_back(track.lanes[place]);
-      if (place == track.lane) ahead.back().begin = track.row;
-    }
-    return end;
-  };
-  for (int64_t i = 0; i < tracks; ++i) {
-    const TrackPlace& track = tracks_[(turn_ + i) % tracks];
-    for (const LaneRange& piece : track.carry) ahead.push_back(piece);
-    const int64_t end = track.lane + Look(track, known).passed + 1;
-    ends.push_back(list(track, track.lane, std::min(end, std::ssize(track.lanes))));
+  std::vector<TrackAhead> ahead;
+  for (int64_t i = 0; i < std::ssize(tracks_); ++i) {
+    const TrackPlace& track = tracks_[(turn_ + i) % std::ssize(tracks_)];
+    ahead.push_back({{track.carry.begin(), track.carry.end()},
+                     absl::MakeSpan(track.lanes).subspan(track.lane),
+                     track.row,
+                     Look(track, known).passed});
   }
-  for (int64_t behind = 0; behind < more; ++behind) {
-    for (int64_t i = 0; i < tracks; ++i) {
-      const TrackPlace& track = tracks_[(turn_ + i) % tracks];
-      ends[i] = list(track, ends[i], std::min(ends[i] + 1, std::ssize(track.lanes)));
-    }
-  }
-  return ahead;
+  return ListAhead(ahead, more);
 }
 
 }  // namespace millrace::lanes

@@ -16,7 +16,7 @@ import pytest
 
 import millrace as mr
 from millrace.errors import PipelineError
-from service_processes import Service, read, values
+from service_processes import Service, read, read_together, values
 
 UP_TO = [16, 32, 48]
 
@@ -41,22 +41,6 @@ def bucket_of(batch: Any) -> int:
     buckets = set(np.searchsorted(UP_TO, np.asarray(batch["length"])).tolist())
     assert len(buckets) == 1, buckets
     return int(buckets.pop())
-
-
-def group(
-    service: Service, dataset: mr.Dataset, name: str, consumers: int, **more: Any
-) -> list[Any]:
-    return [
-        read(
-            *(service, dataset),
-            job=name,
-            run=name,
-            consumer=number,
-            consumers=consumers,
-            **{"remainder": "keep", **more},
-        )
-        for number in range(consumers)
-    ]
 
 
 def rounds(
@@ -122,7 +106,9 @@ def close(loaders: list[Any]) -> None:
 @pytest.mark.parametrize("consumers", [1, 2, 5])
 def test_groups_are_kept(tmp_path: Path, workers: int, consumers: int) -> None:
     with Service(tmp_path, workers, python=False) as own:
-        loaders = group(own, bucketed(3000, 10), "groups", consumers, remainder="drop")
+        loaders = read_together(
+            own, bucketed(3000, 10), "groups", consumers, remainder="drop"
+        )
         found = rounds(loaders)
         batches = check(found)
         assert all(None not in batches for batches in found)  # All end together.
@@ -137,7 +123,7 @@ def test_many_consumers_and_workers_have_like_batches_in_every_round(
     tmp_path: Path,
 ) -> None:
     with Service(tmp_path, workers=4, python=False) as own:
-        loaders = group(own, bucketed(20_000, 15), "many", 15, remainder="drop")
+        loaders = read_together(own, bucketed(20_000, 15), "many", 15, remainder="drop")
         found = rounds(loaders)
         assert len(found) > 100
         rows = values(check(found))
@@ -146,7 +132,7 @@ def test_many_consumers_and_workers_have_like_batches_in_every_round(
 
 
 def test_what_fills_no_round_is_kept_if_told_so(service: Service) -> None:
-    loaders = group(service, bucketed(500, 4), "kept", 2)
+    loaders = read_together(service, bucketed(500, 4), "kept", 2)
     for _ in range(2):  # Epochs.
         found = rounds(loaders)
         # In the last round of a bucket some may have none, and go on to the next.
@@ -156,7 +142,7 @@ def test_what_fills_no_round_is_kept_if_told_so(service: Service) -> None:
 
 
 def test_padding_fills_a_round_with_its_own_rows(service: Service) -> None:
-    loaders = group(service, bucketed(1003, 8), "padded", 4, remainder="pad")
+    loaders = read_together(service, bucketed(1003, 8), "padded", 4, remainder="pad")
     found = rounds(loaders)
     batches = check(found)
     assert all(None not in batches for batches in found)
@@ -174,24 +160,24 @@ def test_data_without_end_is_read_in_rounds_too(service: Service) -> None:
         .repeat()
         .bucket(lambda row: row["length"], UP_TO, [4, 3, 2, 2], group=4)
     )
-    loaders = group(service, ds, "endless", 4)
+    loaders = read_together(service, ds, "endless", 4)
     assert len(check(rounds(loaders, 600))) == 2400
     close(loaders)
 
 
 def test_a_consumer_that_comes_back_goes_on_at_its_round(service: Service) -> None:
     ds = bucketed(8000, 4)
-    loaders = group(service, ds, "back", 2, remainder="drop")
+    loaders = read_together(service, ds, "back", 2, remainder="drop")
     first = check(rounds(loaders, 50))
     states = [one.state_dict() for one in loaders]
     assert states[0]["state"]["run"] == states[1]["state"]["run"]
     close(loaders)
-    again = group(service, ds, "back again", 2, remainder="drop")
+    again = read_together(service, ds, "back again", 2, remainder="drop")
     for one, state in zip(again, states, strict=True):
         one.load_state_dict(state)
     rest = check(rounds(again))
     close(again)
-    straight = group(service, ds, "straight", 2, remainder="drop")
+    straight = read_together(service, ds, "straight", 2, remainder="drop")
     whole = check(rounds(straight))
     close(straight)
     assert values([*first, *rest]) == values(whole)
@@ -204,11 +190,11 @@ def test_a_state_goes_on_with_another_number_that_divides_the_group(
 ) -> None:
     ds = bucketed(4000, 12)
     name = f"from 2 to {others} after {after}"
-    loaders = group(service, ds, name, 2)
+    loaders = read_together(service, ds, name, 2)
     first = check(rounds(loaders, after))
     state = loaders[0].state_dict()
     close(loaders)
-    again = group(service, ds, name + " again", others, remainder="pad")
+    again = read_together(service, ds, name + " again", others, remainder="pad")
     for one in again:
         one.load_state_dict(state)
     rest = check(rounds(again))
@@ -219,7 +205,7 @@ def test_a_state_goes_on_with_another_number_that_divides_the_group(
 
 def test_what_makes_no_sense_is_told(service: Service) -> None:
     def refused(match: str, dataset: mr.Dataset, consumers: int, **more: Any) -> None:
-        loaders = group(
+        loaders = read_together(
             service, dataset, f"refused {match}", consumers, remainder="drop", **more
         )
         with pytest.raises(AssertionError, match=match):
@@ -265,10 +251,10 @@ def test_workers_join_without_any_consumer_noticing(
             if step == 20:
                 own.workers += [own.start_worker() for _ in range(added)]
 
-        loaders = group(own, ds, "joined", 3, remainder="drop")
+        loaders = read_together(own, ds, "joined", 3, remainder="drop")
         found = values(check(rounds(loaders, between=join)))
         close(loaders)
-    loaders = group(service, ds, f"joined {added}", 3, remainder="drop")
+    loaders = read_together(service, ds, f"joined {added}", 3, remainder="drop")
     assert values(check(rounds(loaders))) == found
     close(loaders)
 
@@ -283,10 +269,10 @@ def test_a_worker_ends_and_another_comes(service: Service, tmp_path: Path) -> No
             if step == 200:
                 own.workers[0] = own.start_worker()
 
-        loaders = group(own, ds, "killed", 3, remainder="drop")
+        loaders = read_together(own, ds, "killed", 3, remainder="drop")
         found = values(check(rounds(loaders, between=fault)))
         close(loaders)
-    loaders = group(service, ds, "not killed", 3, remainder="drop")
+    loaders = read_together(service, ds, "not killed", 3, remainder="drop")
     assert values(check(rounds(loaders))) == found
     close(loaders)
 
@@ -308,9 +294,9 @@ def test_all_workers_and_the_dispatcher_are_replaced_one_by_one(
                 own.dispatcher.kill()
                 own.start_dispatcher(own.dispatcher.address)
 
-        loaders = group(own, ds, "rolling", 3, remainder="drop")
+        loaders = read_together(own, ds, "rolling", 3, remainder="drop")
         found = values(check(rounds(loaders, between=replace)))
         close(loaders)
-    loaders = group(service, ds, "quiet", 3, remainder="drop")
+    loaders = read_together(service, ds, "quiet", 3, remainder="drop")
     assert values(check(rounds(loaders))) == found
     close(loaders)

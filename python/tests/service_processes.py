@@ -177,6 +177,23 @@ def read(
     return dataset.distribute(service.address, access=service.access, seed=seed, **more)
 
 
+def read_together(
+    service: Service, dataset: mr.Dataset, name: str, consumers: int = 2, **more: Any
+) -> list[Any]:
+    """Give the loaders of all consumers of one job."""
+    return [
+        read(
+            *(service, dataset),
+            job=name,
+            run=name,
+            consumer=number,
+            consumers=consumers,
+            **{"remainder": "keep", **more},
+        )
+        for number in range(consumers)
+    ]
+
+
 def columns(batches: Any) -> list[dict[str, Any]]:
     return [
         {name: np.asarray(column).tolist() for name, column in batch.items()}

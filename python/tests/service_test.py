@@ -19,7 +19,7 @@ import pytest
 import millrace as mr
 from millrace import _core
 from millrace.errors import AccessError, PipelineError, UnavailableError
-from service_processes import Service, columns, read, stream, values
+from service_processes import Service, columns, read, read_together, stream, values
 
 
 @pytest.fixture(scope="module")
@@ -170,23 +170,8 @@ def together(loaders: list[Any], take: int | None = None) -> list[list[Any]]:
     return found
 
 
-def group(service: Service, dataset: mr.Dataset, name: str, **more: Any) -> list[Any]:
-    consumers = more.pop("consumers", 2)
-    return [
-        read(
-            *(service, dataset),
-            job=name,
-            run=name,
-            consumer=number,
-            consumers=consumers,
-            **{"remainder": "keep", **more},
-        )
-        for number in range(consumers)
-    ]
-
-
 def test_two_consumers_share_the_rows(service: Service) -> None:
-    loaders = group(service, stream(1000, 8), "two")
+    loaders = read_together(service, stream(1000, 8), "two")
     for _ in range(2):  # Epochs.
         found = together(loaders)
         assert [len(batches) for batches in found] == [len(one) for one in loaders]
@@ -196,7 +181,7 @@ def test_two_consumers_share_the_rows(service: Service) -> None:
 
 
 def test_a_global_batch_is_dealt_in_slices(service: Service) -> None:
-    loaders = group(
+    loaders = read_together(
         service, stream(100, 8), "slices", remainder="drop", global_batch=True
     )
     found = together(loaders)
@@ -231,7 +216,9 @@ def test_members_of_a_group_get_the_same(service: Service) -> None:
 
 
 def test_padding_marks_the_rows_that_fill_the_last_round_up(service: Service) -> None:
-    loaders = group(service, stream(100, 8), "padded", consumers=3, remainder="pad")
+    loaders = read_together(
+        service, stream(100, 8), "padded", consumers=3, remainder="pad"
+    )
     found = together(loaders)
     assert [len(batches) for batches in found] == [len(one) for one in loaders]
     assert {len(batches) for batches in found} == {5}
@@ -284,7 +271,7 @@ def test_any_order_gives_every_row_once(service: Service) -> None:
 
 
 def test_any_order_is_shared_by_consumers_that_end_together(service: Service) -> None:
-    loaders = group(service, stream(1000, 8), "any", order="any", consumers=3)
+    loaders = read_together(service, stream(1000, 8), "any", order="any", consumers=3)
     for _ in range(2):  # Epochs.
         found = together(loaders)
         counts = [len(batches) for batches in found]
@@ -301,7 +288,7 @@ def test_any_order_goes_on_from_parts_and_from_what_they_join_to(
         yield from itertools.islice(loader, 20)  # Opened by who reads it.
 
     def stopped(name: str) -> tuple[list[Any], list[dict[str, Any]]]:
-        loaders = group(service, stream(1000, 8), name, order="any")
+        loaders = read_together(service, stream(1000, 8), name, order="any")
         taken = together([head(one) for one in loaders])
         parts = [one.state_dict() for one in loaders]
         for one in loaders:
@@ -317,12 +304,12 @@ def test_any_order_goes_on_from_parts_and_from_what_they_join_to(
         return found
 
     taken, parts = stopped("parts")
-    same = group(service, stream(1000, 8), "parts again", order="any")
+    same = read_together(service, stream(1000, 8), "parts again", order="any")
     assert sorted(taken + rest(same, parts)) == list(range(1000))
 
     taken, parts = stopped("joined")
     joined = mr.join_states(parts)
-    three = group(service, stream(1000, 8), "three", order="any", consumers=3)
+    three = read_together(service, stream(1000, 8), "three", order="any", consumers=3)
     assert sorted(taken + rest(three, [joined] * 3)) == list(range(1000))
     with pytest.raises(PipelineError, match="one step"):
         mr.join_states([parts[0], {**parts[1], "taken": 7}])
@@ -415,13 +402,13 @@ def test_a_state_of_the_end_of_a_pass_begins_the_next(service: Service) -> None:
 
 def test_a_state_goes_on_with_other_consumers(service: Service) -> None:
     ds = stream(5000, 10)
-    loaders = group(service, ds, "fewer")
+    loaders = read_together(service, ds, "fewer")
     found = together(loaders, take=40)
     states = [one.state_dict() for one in loaders]
     for one in loaders:
         one.close()
     assert states[0]["state"]["cursors"] == states[1]["state"]["cursors"]
-    three = group(service, ds, "more", consumers=3)
+    three = read_together(service, ds, "more", consumers=3)
     for one in three:
         one.load_state_dict(states[0])
     rest = together(three)
