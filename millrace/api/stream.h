@@ -44,8 +44,7 @@ BOOST_DESCRIBE_STRUCT(ReaderHello, (),
                       (job, incarnation, consumer, member, generation, members))
 
 // Rows that a reader wants of a lane; it has room for them. Where the lane ends before,
-// its end is the answer. An empty range wants none: it waits to learn, as all learn it,
-// whether the lane has a row there.
+// its end is the answer.
 struct Want {
   LaneAddress at = {};
   int64_t begin = 0;

@@ -92,19 +92,6 @@ void FixedReader::AskAlone() {
   }
 }
 
-// What decides the next positions may lie behind rows that nobody asks for yet: those
-// that are carried. If they fill the worker's buffer, it goes on only for who waits.
-void FixedReader::AskUnknown() {
-  if (!runs() || ended_ || unknown_lane_ < 0 || !positions_.empty()) return;
-  const auto waits = [](const Ask& ask) { return ask.begin == ask.end; };
-  if (std::ranges::any_of(lanes_[unknown_lane_].asks, waits)) return;
-  int64_t row = 0;
-  for (const LaneRange& range : ahead_->Ahead(0, known_)) {
-    if (range.lane == unknown_lane_) row = std::max(row, range.begin);
-  }
-  AddAsk(unknown_lane_, {row, row, row});
-}
-
 void FixedReader::AddAsk(int64_t number, const Ask& ask) {
   Lane& lane = lanes_[number];
   lane.asks.push_back(ask);
@@ -123,17 +110,14 @@ void FixedReader::Send(int64_t number, const Lane& lane) {
   Do(SendWants{*lane.worker, std::move(message)});
 }
 
-// What was to be learnt is known now, and nothing comes from behind a lane's end.
-void FixedReader::CutAsks(int64_t number) {
+// Nothing comes from behind a lane's end.
+void FixedReader::CutAsks(int64_t number, int64_t end) {
   const auto found = lanes_.find(number);
   if (found == lanes_.end()) return;
-  const lanes::KnownLane known = known_.Get(number);
   std::vector<Ask>& asks = found->second.asks;
-  credit_.Ask(-static_cast<int64_t>(std::erase_if(asks, [&](const Ask& ask) {
-    return ask.begin < known.rows ? ask.begin == ask.end : known.ended;
-  })));
-  if (!known.ended) return;
-  for (Ask& ask : asks) ask.end = std::min(ask.end, known.rows);
+  credit_.Ask(-static_cast<int64_t>(
+      std::erase_if(asks, [&](const Ask& ask) { return ask.begin >= end; })));
+  for (Ask& ask : asks) ask.end = std::min(ask.end, end);
 }
 
 }  // namespace millrace::delivery

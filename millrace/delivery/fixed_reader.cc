@@ -68,11 +68,7 @@ void FixedReader::Advance() {
   if (left_) return;
   do AskPositions();
   while (DecideOne());
-  if (alone()) {
-    AskAlone();
-  } else {
-    AskUnknown();
-  }
+  if (alone()) AskAlone();
   if (ready() == Ready::kEnd) Leave();
 }
 
@@ -236,7 +232,7 @@ absl::Status FixedReader::OnKnown(int64_t lane, const lanes::KnownLane& known) {
   if (options_.counted) return absl::OkStatus();
   if (runs()) TRY(lanes::CheckRuns(lane, known, *options_.batching.runs));
   TRY(known_.Learn(lane, known));
-  CutAsks(lane);
+  if (known.ended) CutAsks(lane, known.rows);
   Advance();
   return absl::OkStatus();
 }
@@ -274,10 +270,7 @@ absl::Status FixedReader::OnBatch(const api::BatchHead& head, Token token) {
   if (head.last && !options_.counted) return OnEnd({head.at, head.end, head.tails});
   // Rows of a tail are no batches; where the lane ends is told before any of them.
   const bool told = runs() && head.tail;
-  if (!options_.counted && !told) {
-    TRY(known_.Learn(head.at.lane, {.rows = head.end}));
-    CutAsks(head.at.lane);
-  }
+  if (!options_.counted && !told) TRY(known_.Learn(head.at.lane, {.rows = head.end}));
   Advance();
   return absl::OkStatus();
 }
@@ -432,29 +425,46 @@ std::vector<api::KnownRows> FixedReader::Known() const {
   return rows;
 }
 
+// Of a lane that goes on, what is carried counts only once it is decided: rows that
+// nobody asks for yet would fill the worker's buffer, and what lies behind them never
+// be learnt. They are made again then.
 std::vector<LaneNeed> FixedReader::Needs() const {
+  struct Listed {
+    size_t place = 0;
+    bool carried = false;
+  };
+
   std::vector<LaneNeed> needs;
   if (left_) return needs;
-  std::map<int64_t, size_t> listed;  // By lane, its place.
+  std::map<int64_t, Listed> listed;  // By lane.
   const auto add = [&](const LaneRange& range, bool now) {
-    const auto [found, is_new] = listed.emplace(range.lane, needs.size());
-    if (!is_new) {  // What is carried of a lane may stand before what is decided of it.
-      int64_t& from = needs[found->second].from;
-      from = std::min(from, range.begin);
+    const bool carried = range.key >= 0;
+    const auto [found, is_new] =
+        listed.try_emplace(range.lane, Listed{needs.size(), carried});
+    if (is_new) {
+      const auto lane = lanes_.find(range.lane);
+      const bool placed = lane != lanes_.end() && lane->second.worker;
+      needs.push_back({At(range.lane), range.begin, now, placed});
       return;
     }
-    const auto lane = lanes_.find(range.lane);
-    const bool placed = lane != lanes_.end() && lane->second.worker;
-    needs.push_back({At(range.lane), range.begin, now, placed});
+    if (carried && !found->second.carried) return;
+    int64_t& from = needs[found->second.place].from;
+    const bool goes_on = std::exchange(found->second.carried, carried) && !carried;
+    from = goes_on ? range.begin : std::min(from, range.begin);
   };
   for (const Position& position : positions_) {
     for (LaneRange range : position.rows) {
       if (IsHere(range)) continue;
       if (position.rows.size() == 1) range.begin = position.batch;
+      range.key = -1;
       add(range, /*now=*/true);
     }
   }
-  if (fill_left_ > 0 && unknown_lane_ >= 0) add({unknown_lane_}, /*now=*/true);
+  if (fill_left_ > 0) {
+    for (const LaneRange& range : fill_->Ahead(0, known_)) {
+      if (range.lane == unknown_lane_) add(range, /*now=*/true);
+    }
+  }
   if (ended_) return needs;
   for (const LaneRange& range : ahead_->Ahead(0, known_)) add(range, /*now=*/true);
   for (const LaneRange& range : ahead_->Ahead(1, known_)) add(range, /*now=*/false);

@@ -139,8 +139,7 @@ class FixedReader final : public PassReader {
   void AskPositions();
   void AskAlone();
   void AddAsk(int64_t number, const Ask& ask);
-  void AskUnknown();
-  void CutAsks(int64_t number);
+  void CutAsks(int64_t number, int64_t end);
   void Send(int64_t number, const Lane& lane);
   bool IsHere(const lanes::LaneRange& range) const;
   void AskRest(const lanes::LaneRange& range);

@@ -596,29 +596,6 @@ TEST(FixedReaderTest, SeveralLearnFromWhatTheyAreTold) {
   }
 }
 
-// Runs of two batches; of an earlier one a batch is carried, and the lane goes on far
-// behind it.
-TEST(FixedReaderTest, WaitsToLearnWhatIsBehindThatWhichIsCarried) {
-  FixedReaderOptions options = Unknown(0, 2);
-  options.batching.runs = lanes::Runs{.group = 2, .sizes = {1}, .consumers = 2};
-  options.batching.rows = 1;
-  lanes::Rest rest = UnknownLanes(1, 1);
-  rest.tracks[0].carry = {{0, 1, 2, /*key=*/0, /*batches=*/true}};
-  rest.tracks[0].lanes[0].begin = 20;
-  FixedReader reader(options, rest);
-  reader.OnPlaced({0, 0}, Worker(7));
-  EXPECT_THAT(Actions(reader), ElementsAre("to 7: want 0[20,20)"));
-  ASSERT_THAT(reader.OnKnown(0, {.rows = 18}), IsOk());
-  EXPECT_THAT(Actions(reader), IsEmpty()) << "it still waits for the same";
-  reader.OnPlaced({0, 0}, Worker(8));
-  EXPECT_THAT(Actions(reader), ElementsAre("to 7: forget 0", "to 8: want 0[20,20)"));
-  ASSERT_THAT(reader.OnKnown(0, {.rows = 22}), IsOk());
-  EXPECT_THAT(Actions(reader), ElementsAre("to 8: want 0[20,21)"));
-  reader.OnPlaced({0, 0}, Worker(9));
-  EXPECT_THAT(Actions(reader), ElementsAre("to 8: forget 0", "to 9: want 0[20,21)"))
-      << "what was learnt is not asked again";
-}
-
 // --- A pass without end ---
 
 TEST(FixedReaderTest, AnEndlessPassAsksForMoreLanes) {
@@ -669,6 +646,39 @@ TEST(FixedReaderTest, WhatFillsTheLastRoundUpIsNeeded) {
   const lanes::Rest rest = DealAll({2}, 1);
   FixedReader reader(options, rest, rest);
   EXPECT_THAT(reader.Needs(), ElementsAre(LaneNeed{{0, 0}, 0, true, false}));
+}
+
+// Others fill their places with the batches before it, or have none to fill.
+TEST(FixedReaderTest, WhatFillsTheLastRoundUpIsNeededFromWhereItIsNotKnown) {
+  FixedReaderOptions options = Unknown(3, 4);
+  options.remainder = Remainder::kPad;
+  const lanes::Rest whole = UnknownLanes(2, 1);
+  lanes::Rest rest = whole;
+  rest.tracks[0].lanes.erase(rest.tracks[0].lanes.begin());
+  FixedReader reader(options, rest, whole);
+  ASSERT_THAT(reader.OnKnown(1, {.rows = 1, .ended = true}), IsOk());
+  EXPECT_THAT(reader.Needs(), ElementsAre(LaneNeed{{0, 0}, 0, true, false}));
+  ASSERT_THAT(reader.OnKnown(0, {.rows = 2}), IsOk());
+  EXPECT_THAT(reader.Needs(), ElementsAre(LaneNeed{{0, 0}, 2, true, false}));
+}
+
+// Runs of two batches; of an earlier one a batch is carried, and the lane goes on far
+// behind it.
+TEST(FixedReaderTest, OfALaneThatGoesOnWhatIsCarriedIsNeededOnceItIsDecided) {
+  FixedReaderOptions options = Unknown(0, 2);
+  options.batching.rows = 1;
+  options.batching.runs = lanes::Runs{.group = 2, .sizes = {1, 1}, .consumers = 2};
+  lanes::Rest rest = UnknownLanes(1, 1);
+  rest.tracks[0].carry = {{0, 2, 3, /*key=*/0, /*batches=*/true},
+                          {0, 1, 2, /*key=*/1, /*batches=*/true}};
+  rest.tracks[0].lanes[0].begin = 20;
+  FixedReader reader(options, rest);
+  EXPECT_THAT(reader.Needs(), ElementsAre(LaneNeed{{0, 0}, 20, true, false}));
+  ASSERT_THAT(reader.OnKnown(0, {.rows = 24, .ended = true, .tails = {1, 1}}), IsOk());
+  reader.OnPlaced({0, 0}, Worker(7));
+  EXPECT_THAT(Actions(reader), ElementsAre("to 7: want 0[20,21)", "to 7: want 0[2,3)",
+                                           "to 7: want 0[1,2)"));
+  EXPECT_THAT(reader.Needs(), ElementsAre(LaneNeed{{0, 0}, 1, true, true}));
 }
 
 TEST(FixedReaderTest, ASliceNeedsItsBatchFromTheStart) {

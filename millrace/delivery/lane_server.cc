@@ -251,7 +251,6 @@ bool LaneServer::ServeWant(Lane& lane, Waiting& waiting, const JobLane& key) {
     TellEnd(waiting.reader, {key.at, *lane.rows, lane.tails});
     return true;
   }
-  if (waiting.only_learns) return lane.rows || lane.made > want.begin;
   return want.begin >= want.end;
 }
 

@@ -202,8 +202,7 @@ class LaneServer {
 
   struct Waiting {
     ReaderId reader = {};
-    api::Want want;            // What is still to be sent of it.
-    bool only_learns = false;  // Nothing is: it waits until that row is made.
+    api::Want want;  // What is still to be sent of it.
   };
 
   // A lane that is run here, or should be.

@@ -152,7 +152,7 @@ std::string LaneServer::AddWant(ReaderId id, const api::Want& want) {
   if (reader.wants >= kWantsMax) return "it wants too much at once";
   if (!HasRoomFor(key)) return "too many lanes are wanted that are not run here";
   Lane& lane = Add(key, want.batch, reader.members);
-  lane.waiting.push_back({id, want, want.begin == want.end});
+  lane.waiting.push_back({id, want});
   ++reader.wants;
   return "";
 }

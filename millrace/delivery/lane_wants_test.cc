@@ -205,32 +205,5 @@ TEST(LaneWantsTest, AnEndIsToldOnceHoweverMuchIsWantedBehindIt) {
   EXPECT_THAT(Actions(server), ElementsAre("tell 0 that lane 5 has 4"));
 }
 
-TEST(LaneWantsTest, WhoWaitsToLearnIsGoneOnForThoughABufferIsFull) {
-  LaneServer server = Running({.buffer_bytes = 8});
-  Make(server, 0, 0, 4);
-  Make(server, 0, 4, 8);
-  EXPECT_THAT(Actions(server), ElementsAre("pull run 0")) << "then it is full";
-  Want(server, 0, 12, 12);
-  EXPECT_THAT(Actions(server), ElementsAre("drop block 0", "pull run 0"));
-  Make(server, 0, 8, 12);
-  EXPECT_THAT(Actions(server), ElementsAre("drop block 4", "pull run 0"));
-  Make(server, 0, 12, 16);
-  EXPECT_THAT(Actions(server), IsEmpty()) << "row 12 was made: nobody waits any more";
-  EXPECT_THAT(server.TakeNews(), ElementsAre(LaneNews{LaneOf(5), 16}));
-}
-
-TEST(LaneWantsTest, WhoWaitsToLearnLearnsOfAnEnd) {
-  LaneServer server = Running({.buffer_bytes = 4});
-  Want(server, 0, 4, 4);
-  Make(server, 0, 0, 4);
-  EXPECT_THAT(Actions(server), ElementsAre("drop block 0", "pull run 0"));
-  server.OnEnded(MakeId<RunId>(0), 4);
-  EXPECT_THAT(Actions(server), IsEmpty());
-  EXPECT_THAT(server.TakeNews(), ElementsAre(LaneNews{LaneOf(5), 4, /*ended=*/true}));
-  Want(server, 0, 0, 4);
-  EXPECT_THAT(Actions(server), ElementsAre("start run 1 of lane 5 at 0", "pull run 1"))
-      << "what was let go is made again";
-}
-
 }  // namespace
 }  // namespace millrace::delivery
