@@ -404,8 +404,7 @@ void FixedReader::DealMore(const LaneRange& lane) {
 }
 
 bool FixedReader::MayBeginNext() const {
-  if (options_.endless) return false;
-  return taken_->Ahead(1, known_).size() == taken_->Ahead(0, known_).size();
+  return !options_.endless && !taken_->HasMore(known_);
 }
 
 void FixedReader::WriteState(lanes::State& state) const {

@@ -188,9 +188,13 @@ void LaneServer::OnSkipped(RunId run, int64_t begin, int64_t end) {
 
 // --- Sending ---
 
+// As others are as they were, they are looked at only where this one has left or waits
+// to be started.
 void LaneServer::Serve(const JobLane& key) {
   SendReady(key);
-  LetGoNobodys();
+  const auto found = lanes_.find(key);
+  if (found == lanes_.end() || IsNobodys(found->second)) return LetGoNobodys();
+  if (!found->second.run) StartWaiting();
 }
 
 // Sends what there is to those that wait for it. What they wait for then comes, or the

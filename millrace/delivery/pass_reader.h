@@ -16,6 +16,7 @@
 #include "millrace/api/rights.h"
 #include "millrace/api/service.h"
 #include "millrace/api/stream.h"
+#include "millrace/delivery/credit.h"
 #include "millrace/delivery/lane_server.h"
 #include "millrace/lanes/known_lanes.h"
 #include "millrace/lanes/state.h"
@@ -57,54 +58,6 @@ struct LaneNeed {
   bool placed = false;  // It knows a worker that runs it.
 
   bool operator==(const LaneNeed&) const = default;
-};
-
-// Bytes that may wait here, asked for or received.
-class Credit {
- public:
-  Credit(int64_t bytes, int64_t batch_bytes)
-      : bytes_(bytes), batch_bytes_(batch_bytes) {}
-
-  void Set(int64_t bytes) { bytes_ = bytes; }
-
-  void Ask(int64_t batches) { asked_batches_ += batches; }
-
-  void Receive(int64_t bytes) {
-    held_bytes_ += bytes;
-    seen_bytes_ += bytes;
-    ++seen_batches_;
-  }
-
-  void Release(int64_t bytes) { held_bytes_ -= bytes; }
-
-  // Nothing waits any more.
-  void Clear() { held_bytes_ = asked_batches_ = 0; }
-
-  int64_t asked_batches() const { return asked_batches_; }
-
-  int64_t used() const { return held_bytes_ + asked_batches_ * each(); }
-
-  // Of batches whose size nobody knows yet few are asked for: what was asked for comes.
-  bool HasRoom() const {
-    const bool too_many = seen_batches_ == 0 && asked_batches_ >= kUnseenMax;
-    return !too_many && used() + each() <= bytes_;
-  }
-
- private:
-  static constexpr int64_t kUnseenMax = 4;
-
-  // Of a batch: what those were that came; until then, as was said.
-  int64_t each() const {
-    if (seen_batches_ == 0) return batch_bytes_;
-    return std::max<int64_t>(1, seen_bytes_ / seen_batches_);
-  }
-
-  int64_t bytes_;
-  int64_t batch_bytes_;
-  int64_t asked_batches_ = 0;  // Not received yet.
-  int64_t held_bytes_ = 0;     // Received, not taken.
-  int64_t seen_batches_ = 0;
-  int64_t seen_bytes_ = 0;
 };
 
 class PassReader {

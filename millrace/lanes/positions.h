@@ -53,6 +53,9 @@ class Positions {
   // of each. Those needed sooner come first; each from its first row still to come.
   virtual std::vector<LaneRange> Ahead(int64_t more, const KnownLanes& known) const = 0;
 
+  // Whether a track has lanes behind those that Ahead(0, known) lists.
+  virtual bool HasMore(const KnownLanes& known) const = 0;
+
  protected:
   Positions() = default;
   Positions(const Positions&) = default;

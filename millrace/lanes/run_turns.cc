@@ -283,6 +283,12 @@ std::vector<LaneRange> RunTurns::Ahead(int64_t more, const KnownLanes& known) co
   return ListAhead(ahead, more);
 }
 
+bool RunTurns::HasMore(const KnownLanes& known) const {
+  return std::ranges::any_of(tracks_, [&](const TrackPlace& track) {
+    return track.lane + Look(track, known).passed + 1 < std::ssize(track.lanes);
+  });
+}
+
 // --- Checking ---
 
 namespace {

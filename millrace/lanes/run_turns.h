@@ -39,6 +39,7 @@ class RunTurns final : public Positions {
   Rest rest() const override;
   int64_t left_out_rows() const override;
   std::vector<LaneRange> Ahead(int64_t more, const KnownLanes& known) const override;
+  bool HasMore(const KnownLanes& known) const override;
 
  private:
   // What is carried of one key, oldest first.

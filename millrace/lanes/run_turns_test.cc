@@ -1,6 +1,7 @@
 #include "millrace/lanes/run_turns.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -182,6 +183,8 @@ TEST(RunTurnsTest, DecidesTheSameFromWhatIsLearntLate) {
     KnownLanes known;
     while (true) {
       const Rest before = late.rest();
+      const size_t current = late.Ahead(0, known).size();
+      ASSERT_EQ(late.HasMore(known), late.Ahead(1, known).size() > current);
       const Positions::Step step = late.Next(known);
       if (step.kind == Kind::kUnknown) {
         ASSERT_EQ(late.rest(), before) << "undecided, yet something changed";

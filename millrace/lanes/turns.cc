@@ -177,4 +177,10 @@ std::vector<LaneRange> Turns::Ahead(int64_t more, const KnownLanes& known) const
   return ListAhead(ahead, more);
 }
 
+bool Turns::HasMore(const KnownLanes& known) const {
+  return std::ranges::any_of(tracks_, [&](const TrackPlace& track) {
+    return track.lane + Look(track, known).passed + 1 < std::ssize(track.lanes);
+  });
+}
+
 }  // namespace millrace::lanes

@@ -35,6 +35,7 @@ class Turns final : public Positions {
   int64_t left_out_rows() const override { return 0; }
 
   std::vector<LaneRange> Ahead(int64_t more, const KnownLanes& known) const override;
+  bool HasMore(const KnownLanes& known) const override;
 
  private:
   struct TrackPlace {

@@ -142,6 +142,10 @@ TEST(TurnsTest, LooksBehindLanesThatGiveNoBatch) {
   ASSERT_THAT(known.Learn(1, {0, true}), IsOk());
   EXPECT_EQ(turns.Ahead(0, known).size(), 3);
   EXPECT_EQ(turns.Ahead(1, known).size(), 4);
+  EXPECT_TRUE(turns.HasMore(known));
+  ASSERT_THAT(known.Learn(2, {0, true}), IsOk());
+  EXPECT_EQ(turns.Ahead(1, known).size(), turns.Ahead(0, known).size());
+  EXPECT_FALSE(turns.HasMore(known)) << "the last lane is the current one";
 }
 
 }  // namespace
