@@ -189,6 +189,7 @@ absl::StatusOr<delivery::BegunPass> JobPass::BeginAny(
   options.batching = batching();
   options.visit = delivery::VisitOf(source_.settings.visit);
   options.endless = endless();
+  options.alone = source_.settings.consumers == 1;
   options.credit_bytes = source_.credit_bytes;
   lanes::Taken taken;
   if (state) {

@@ -50,6 +50,7 @@ struct AnyReaderOptions {
   lanes::Batching batching = {};
   Visit visit = Visit::kExactlyOnce;
   bool endless = false;  // There are lanes without end, whose rows are not known.
+  bool alone = false;    // The only consumer: there is nobody to end together with.
   int64_t credit_bytes = 64LL << 20;  // That may wait here, asked for or received.
   int64_t batch_bytes = 1LL << 20;    // Of a batch, until some were seen.
 };
@@ -101,6 +102,12 @@ class AnyReader final : public PassReader {
   bool settled() const { return settled_; }
 
   int64_t horizon() const { return horizon_; }
+
+  // Whether it may take one more of what is its own: up to the horizon; who is alone,
+  // whatever is ready, until all is counted.
+  bool MayTake() const {
+    return taken_batches_ < horizon_ || (options_.alone && !final_);
+  }
 
   // This consumer's part of the state.
   const lanes::Taken& taken_rows() const { return taken_rows_; }

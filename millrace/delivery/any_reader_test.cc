@@ -393,6 +393,20 @@ TEST(AnyReaderTest, DropsWhatBelongsToAnotherNow) {
   EXPECT_EQ(reading.held(), 0);
 }
 
+TEST(AnyReaderTest, WaitsForNoHorizonWhereItIsAlone) {
+  Reading reading({10}, false, {.alone = true});
+  reading.Tell({Right(1, 0)}, 0);
+  reading.Serve();
+  EXPECT_EQ(reading.TakeAll().size(), 2);
+  EXPECT_EQ(reading.reader().ready(), Ready::kWait) << "for the count, and its tail";
+  api::PassNews news{.rights = {{2, 0, 8, 10, 1}}, .horizon = 3};
+  news.final = true;
+  reading.Tell(news);
+  reading.Serve();
+  EXPECT_EQ(reading.TakeAll().size(), 1);
+  EXPECT_EQ(reading.reader().ready(), Ready::kEnd);
+}
+
 // --- When a worker is lost ---
 
 TEST(AnyReaderTest, FinishesALaneAsItIsWhereThatIsWanted) {

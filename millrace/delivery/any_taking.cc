@@ -14,7 +14,7 @@
 namespace millrace::delivery {
 
 AnyReader::Ready AnyReader::ready() const {
-  if (taken_batches_ < horizon_) return Choose() ? Ready::kBatch : Ready::kWait;
+  if (MayTake()) return Choose() ? Ready::kBatch : Ready::kWait;
   if (!final_) return Ready::kWait;
   if (!fills_) return Ready::kEnd;
   return IsFillReady() ? Ready::kBatch : Ready::kWait;
@@ -63,7 +63,7 @@ bool AnyReader::IsFillReady() const {
 TakenBatch AnyReader::Take() {
   CHECK(ready() == Ready::kBatch);
   TakenBatch batch;
-  if (taken_batches_ == horizon_) {
+  if (!MayTake()) {
     TakeFill(batch);
   } else {
     const Choice choice = *Choose();

@@ -126,6 +126,7 @@ absl::StatusOr<delivery::BegunPass> SimConsumer::AnyPass(
       .pass = pass,
       .batching = {truth_.batch_rows, false},
       .visit = delivery::VisitOf(open_.settings.visit),
+      .alone = open_.settings.consumers == 1,
       .credit_bytes = credit_bytes_,
       .batch_bytes = 1,
   };
@@ -232,7 +233,7 @@ absl::Status SimConsumer::Step() {
   if (reader.ready() != delivery::PassReader::Ready::kBatch) return absl::OkStatus();
   TRY(Keep(job_.Take()));
   const delivery::AnyReader* const any = job_.AnyOf(job_.pass());
-  if (any != nullptr && any->taken() > any->horizon()) {
+  if (any != nullptr && !any->MayTake() && any->taken() > any->horizon()) {
     return absl::InternalError("took beyond the horizon");
   }
   return BeginWanted();
