@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,14 +18,15 @@
 
 namespace millrace::api {
 
-absl::StatusOr<boost::json::value> ParseJson(std::string_view text) {
+absl::StatusOr<boost::json::value> ParseJson(std::string_view text,
+                                             boost::json::storage_ptr memory) {
   constexpr size_t kBytesMax = size_t{64} << 20;
   if (text.size() > kBytesMax) {
     return absl::InvalidArgumentError(
         base::StrCat("JSON of ", text.size(), " bytes: more than ", kBytesMax));
   }
   boost::system::error_code error;
-  boost::json::value value = boost::json::parse(text, error);
+  boost::json::value value = boost::json::parse(text, error, std::move(memory));
   if (error) {
     return absl::InvalidArgumentError(base::StrCat("no JSON: ", error.message()));
   }
@@ -59,6 +61,15 @@ absl::Status WrongKind(const boost::json::value& value, std::string_view wanted)
 absl::Status NotOneOf(const boost::json::value& value,
                       const std::vector<std::string>& texts) {
   return WrongKind(value, base::StrCat("one of ", absl::StrJoin(texts, ", ")));
+}
+
+void WriteText(std::string& json, std::string_view from) {
+  json += boost::json::serialize(from);
+}
+
+// Of what it writes, it reads the very same number.
+void WriteDouble(std::string& json, double from) {
+  json += boost::json::serialize(boost::json::value(from));
 }
 
 std::string EnumText(std::string_view name) {

@@ -16,6 +16,7 @@
 // missing ones keep their defaults, a wrong type is an error that names the member.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -50,7 +51,9 @@ template <typename T>
 concept DescribedEnum = boost::describe::has_describe_enumerators<T>::value;
 
 // Parses a text; deeper or longer than anything of ours is an error.
-absl::StatusOr<boost::json::value> ParseJson(std::string_view text);
+// The memory of the value may be given.
+absl::StatusOr<boost::json::value> ParseJson(std::string_view text,
+                                             boost::json::storage_ptr memory = {});
 
 namespace json_internal {
 
@@ -96,15 +99,45 @@ std::vector<std::string> EnumTexts() {
   return texts;
 }
 
+void WriteText(std::string& json, std::string_view from);
+void WriteDouble(std::string& json, double from);
+
+// Appends it: straight to text, as heads of many small batches are written so.
 template <typename T>
-boost::json::value Write(const T& from);
+void Write(std::string& json, const T& from);
 
 template <Described T>
-boost::json::object WriteMembers(const T& from) {
-  boost::json::object object;
-  boost::mp11::mp_for_each<Members<T>>(
-      [&](auto member) { object.emplace(member.name, Write(from.*member.pointer)); });
-  return object;
+void WriteMembers(std::string& json, const T& from) {
+  char before = '{';
+  boost::mp11::mp_for_each<Members<T>>([&](auto member) {
+    json += before;
+    json.append("\"").append(member.name).append("\":");
+    Write(json, from.*member.pointer);
+    before = ',';
+  });
+  json += before == '{' ? "{}" : "}";
+}
+
+template <typename T>
+void WriteItems(std::string& json, const std::vector<T>& from) {
+  json += '[';
+  for (const auto& item : from) {
+    if (json.back() != '[') json += ',';
+    Write(json, item);
+  }
+  json += ']';
+}
+
+template <typename T>
+void WriteMap(std::string& json, const std::map<std::string, T>& from) {
+  json += '{';
+  for (const auto& [key, value] : from) {
+    if (json.back() != '{') json += ',';
+    WriteText(json, key);
+    json += ':';
+    Write(json, value);
+  }
+  json += '}';
 }
 
 template <DescribedEnum T>
@@ -118,31 +151,44 @@ std::string WriteEnum(T from) {
 }
 
 template <typename T>
-boost::json::value Write(const T& from) {
+void Write(std::string& json, const T& from) {
   if constexpr (Described<T>) {
-    return WriteMembers(from);
+    WriteMembers(json, from);
   } else if constexpr (kIsList<T>) {
-    boost::json::array array;
-    array.reserve(from.size());
-    for (const auto& item : from) array.push_back(Write(item));
-    return array;
+    WriteItems(json, from);
   } else if constexpr (kIsMap<T>) {
-    boost::json::object object;
-    for (const auto& [key, value] : from) object.emplace(key, Write(value));
-    return object;
+    WriteMap(json, from);
   } else if constexpr (DescribedEnum<T>) {
-    return boost::json::value(WriteEnum(from));
+    WriteText(json, WriteEnum(from));
   } else if constexpr (base::Id<T>) {
-    return base::ToNumber(from);
+    Write(json, base::ToNumber(from));
   } else if constexpr (std::same_as<T, base::Bytes>) {
-    return from.count();
+    Write(json, from.count());
   } else if constexpr (Hash<T>) {
-    return boost::json::value(from == T{} ? "" : base::ToHex(from));
+    WriteText(json, from == T{} ? "" : base::ToHex(from));
   } else if constexpr (kIsOptional<T>) {
-    return from ? Write(*from) : boost::json::value(nullptr);
+    if (from) {
+      Write(json, *from);
+    } else {
+      json += "null";
+    }
+  } else if constexpr (std::same_as<T, bool>) {
+    json += from ? "true" : "false";
+  } else if constexpr (std::same_as<T, double>) {
+    WriteDouble(json, from);
+  } else if constexpr (std::integral<T>) {
+    json += std::to_string(from);
   } else {
-    return boost::json::value(from);
+    WriteText(json, from);
   }
+}
+
+// As a value of its own.
+template <typename T>
+std::string Written(const T& from) {
+  std::string json;
+  Write(json, from);
+  return json;
 }
 
 template <std::integral T>
@@ -262,12 +308,15 @@ absl::Status Read(const boost::json::value& from, T& to) {
 
 template <Described T>
 std::string ToJson(const T& value) {
-  return boost::json::serialize(json_internal::Write(value));
+  return json_internal::Written(value);
 }
 
 template <Described T>
 absl::StatusOr<T> FromJson(std::string_view text) {
-  const boost::json::value parsed = TRY(ParseJson(text));
+  // What is small is parsed without the heap.
+  std::array<unsigned char, 4096> room;
+  boost::json::monotonic_resource memory(room.data(), room.size());
+  const boost::json::value parsed = TRY(ParseJson(text, &memory));
   T value = {};
   TRY(json_internal::Read(parsed, value));
   return value;
@@ -289,8 +338,7 @@ std::optional<Difference> FirstDifference(const T& one, const T& other) {
     const auto& b = other.*member.pointer;
     if (difference || a == b) return;
     difference =
-        Difference{member.name, boost::json::serialize(json_internal::Write(a)),
-                   boost::json::serialize(json_internal::Write(b))};
+        Difference{member.name, json_internal::Written(a), json_internal::Written(b)};
   });
   return difference;
 }

@@ -142,7 +142,8 @@ boost::json::object MemberSchemas(Page& page) {
     using Member = std::decay_t<decltype(defaults.*member.pointer)>;
     boost::json::object schema = SchemaOf<Member>(page);
     if constexpr (kHasDefault<Member>) {
-      schema["default"] = json_internal::Write(defaults.*member.pointer);
+      schema["default"] =
+          boost::json::parse(json_internal::Written(defaults.*member.pointer));
     }
     members[member.name] = schema;
   });
