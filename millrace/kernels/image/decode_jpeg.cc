@@ -19,6 +19,7 @@
 #include "millrace/base/text.h"
 #include "millrace/kernels/image/escape.h"
 #include "millrace/kernels/image/image.h"
+#include "millrace/kernels/image/jpeg_huffman.h"
 
 namespace millrace::kernels {
 namespace {
@@ -70,10 +71,12 @@ bool EndsHeader(uint8_t marker) {
 // --- Decoding ---
 
 struct Decoder {
-  jpeg_decompress_struct info;
+  jpeg_decompress_struct info;  // First: libjpeg's callbacks get this alone.
   jpeg_error_mgr errors;
   jpeg_progress_mgr progress;
   Escape escape;
+  JpegHuffman* huffman;  // Reads codes in libjpeg's place; null: nobody does.
+  bool doubtful;         // It has found something that only libjpeg can judge.
 };
 
 // What to decode and where to put it. Boxes are in pixels of the scaled image.
@@ -115,6 +118,31 @@ void CountScans(j_common_ptr info) {
   const auto* decoder = reinterpret_cast<j_decompress_ptr>(info);
   if (decoder->input_scan_number <= kScansMax) return;
   StopBecause("it has too many scans", info->client_data);
+}
+
+// What libjpeg calls to have codes read begins like this, in all its releases; its
+// headers do not say so. Decode checks that it is so.
+struct CodeReader {
+  void (*start_pass)(j_decompress_ptr);
+  boolean (*decode_mcu)(j_decompress_ptr, JBLOCKROW*);
+};
+
+static_assert(LIBJPEG_TURBO_VERSION_NUMBER >= 2'000'000 &&
+              LIBJPEG_TURBO_VERSION_NUMBER < 4'000'000);
+
+boolean ReadMcu(j_decompress_ptr info, JBLOCKROW* blocks) {
+  auto* const decoder = reinterpret_cast<Decoder*>(info);
+  if (decoder->huffman->ReadMcu(*info, blocks)) return TRUE;
+  decoder->doubtful = true;
+  EscapeFrom(decoder->escape);
+}
+
+// Tells whether it did.
+bool TakeOver(Decoder& decoder) {
+  if (decoder.huffman == nullptr || !JpegHuffman::Reads(decoder.info)) return false;
+  decoder.huffman->Begin(decoder.info);
+  reinterpret_cast<CodeReader*>(decoder.info.entropy)->decode_mcu = ReadMcu;
+  return true;
 }
 
 // Reads the header and sets what to decode to. May escape, like all below.
@@ -205,8 +233,10 @@ void ReadThrough(jpeg_decompress_struct& info, const Order& order, int64_t befor
 }
 
 // Gives how many columns before the box are in `out`.
-int64_t Decode(jpeg_decompress_struct& info, const Order& order, uint8_t* scratch) {
+int64_t Decode(Decoder& decoder, const Order& order, uint8_t* scratch) {
+  jpeg_decompress_struct& info = decoder.info;
   Start(info, order);
+  const bool taken_over = TakeOver(decoder);
   const int64_t before = GoTo(order.box, info);
   const bool straight = info.output_components == kColours &&
                         (order.wide || info.output_width == order.box.width);
@@ -215,6 +245,7 @@ int64_t Decode(jpeg_decompress_struct& info, const Order& order, uint8_t* scratc
   } else {
     ReadThrough(info, order, before, scratch);
   }
+  CHECK(!taken_over || decoder.huffman->has_read()) << "a libjpeg of another kind";
   if (info.output_scanline == info.output_height) jpeg_finish_decompress(&info);
   return straight ? before : 0;
 }
@@ -222,7 +253,7 @@ int64_t Decode(jpeg_decompress_struct& info, const Order& order, uint8_t* scratc
 // A decoder is made anew for each image: one that is reused keeps the tables of earlier
 // images, and an image that lacks its own would be decoded with those. Gives what
 // Decode does.
-absl::StatusOr<int64_t> Run(const Order& order) {
+absl::StatusOr<int64_t> RunWith(JpegHuffman* huffman, const Order& order) {
   constexpr int64_t kInks = 4;  // The most that a pixel has, before it is RGB.
   std::vector<uint8_t> scratch(static_cast<size_t>(order.size.width * kInks));
   int64_t before = 0;
@@ -232,17 +263,24 @@ absl::StatusOr<int64_t> Run(const Order& order) {
   decoder.errors.error_exit = StopOnError;
   decoder.errors.emit_message = HearMessage;
   decoder.progress.progress_monitor = CountScans;
+  decoder.huffman = huffman;
   const bool done = RunWithEscape(decoder.escape, [&] {
     jpeg_create_decompress(&decoder.info);
     decoder.info.progress = &decoder.progress;
-    before = Decode(decoder.info, order, scratch.data());
+    before = Decode(decoder, order, scratch.data());
   });
   jpeg_destroy_decompress(&decoder.info);
   if (done) return before;
+  if (decoder.doubtful) return RunWith(nullptr, order);
   if (decoder.errors.msg_code == JERR_OUT_OF_MEMORY) {
     return absl::ResourceExhaustedError("no memory for libjpeg");
   }
   return Corrupt(decoder.escape.message);
+}
+
+absl::StatusOr<int64_t> Run(const Order& order) {
+  JpegHuffman huffman;
+  return RunWith(&huffman, order);
 }
 
 }  // namespace

@@ -84,7 +84,8 @@ struct JpegKind {
   bool progressive = false;
   int restarts = 0;  // MCUs between restart markers.
   bool plain_inks = false;
-  bool by_band = false;  // Grey, progressive, all bits of a value in one scan.
+  bool own_codes = false;  // Made for the image, not the usual ones.
+  bool by_band = false;    // Grey, progressive, all bits of a value in one scan.
 };
 
 // A scan that gives all bits may come again without harm.
@@ -107,6 +108,7 @@ inline void SetKind(jpeg_compress_struct& info, const JpegKind& kind) {
     info.num_scans = std::size(kScansByBand);
   }
   info.restart_interval = static_cast<unsigned>(kind.restarts);
+  info.optimize_coding = kind.own_codes ? TRUE : FALSE;
 }
 
 inline std::string EncodeJpeg(const Picture& picture, const JpegKind& kind = {}) {
