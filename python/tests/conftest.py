@@ -1,8 +1,13 @@
-"""Tests of a framework are looked at only where that is installed."""
+"""Tests of a framework are looked at only where that is installed.
+
+Who starts tests in the background may have Ctrl-C ignored, also by all that they start;
+some of them are about it.
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import signal
 
 _NEEDS = {
     "torch_*_test.py": "torch",
@@ -16,3 +21,5 @@ collect_ignore_glob = [
     for pattern, module in _NEEDS.items()
     if importlib.util.find_spec(module) is None
 ]
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
