@@ -90,7 +90,11 @@ class Worker::Process {
 
   void Drain();
 
-  bool drained() const { return drained_; }
+  // Looked at anew: time alone may change it.
+  bool drained() {
+    Post([] {});
+    return drained_;
+  }
 
   void Leave();
 
@@ -446,10 +450,13 @@ void Worker::Process::Drain() {
 }
 
 // What the dispatcher has dealt until it was told is taken back by and by; readers then
-// forget what they wanted here.
+// forget what they wanted here. But nobody may be there to do either.
 bool Worker::Process::IsDrained() const {
-  return told_draining_ && assigned_.size() == 0 && listing_.empty() &&
-         unlisted_.empty() && lanes_.idle();
+  if (!told_draining_) return false;
+  const absl::Duration silence = base::RealClock().Monotonic() - heard_;
+  if (readers_.empty() && silence > kSilentMax) return true;
+  return assigned_.size() == 0 && listing_.empty() && unlisted_.empty() &&
+         lanes_.idle();
 }
 
 void Worker::Process::Leave() {
@@ -482,7 +489,7 @@ void Worker::Ask(TakeStatus take) { process_->Ask(std::move(take)); }
 
 void Worker::Drain() { process_->Drain(); }
 
-bool Worker::drained() const { return process_->drained(); }
+bool Worker::drained() { return process_->drained(); }
 
 void Worker::Leave() { process_->Leave(); }
 

@@ -63,11 +63,12 @@ class Worker {
   void Ask(TakeStatus take);
 
   // Begins to leave: it gets no more lanes, and others get those it has. It goes on
-  // sending what readers ask it for, and all of it where there is nobody else.
+  // sending what readers ask it for, and all of it where there is nobody else. Where
+  // neither readers nor a dispatcher are there, it waits for neither.
   void Drain();
 
   // Tells whether nobody needs it any more. Requires: Drain was called.
-  bool drained() const;
+  bool drained();
 
   // Tells the dispatcher, if it hears it soon, that this worker is gone.
   void Leave();

@@ -149,5 +149,17 @@ TEST_F(WorkerTest, AWorkerWithoutADispatcherLeavesSoon) {
   worker->Leave();
 }
 
+// Its lanes cannot be handed over, and nobody reads them.
+TEST_F(WorkerTest, AWorkerWhoseDispatcherIsGoneLeavesWithItsLanes) {
+  const auto worker = Start();
+  Await([&] { return Workers().size() == 1; });
+  OpenJob();
+  Await([&] { return Placed() >= 0; });
+  server_.reset();
+  worker->Drain();
+  Await([&] { return worker->drained(); });
+  worker->Leave();
+}
+
 }  // namespace
 }  // namespace millrace::worker
