@@ -12,7 +12,6 @@
 #include "absl/types/span.h"
 
 #include "millrace/base/check.h"
-#include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/lanes/known_lanes.h"
 #include "millrace/lanes/order.h"

@@ -45,7 +45,6 @@
 #include "millrace/frames/frame.h"
 #include "millrace/ops/library.h"
 #include "millrace/transport/channel.h"
-#include "millrace/transport/shared_writer.h"
 #include "millrace/worker/facts.h"
 #include "millrace/worker/lane_engine.h"
 #include "millrace/worker/operations.h"
@@ -123,7 +122,7 @@ class Worker::Process {
   static void LogFailure(const delivery::LaneNews& news);
   api::WorkerBeat Beat() const;
   void Ask(const api::WorkerBeat& beat, absl::Duration within,
-           std::function<void(bool heard)> done);
+           const std::function<void(bool heard)>& done);
   void OnNews(const api::WorkerNews& news);
   bool IsDrained() const;
 
@@ -353,7 +352,7 @@ api::WorkerBeat Worker::Process::Beat() const {
 }
 
 void Worker::Process::Ask(const api::WorkerBeat& beat, absl::Duration within,
-                          std::function<void(bool heard)> done) {
+                          const std::function<void(bool heard)>& done) {
   client_->Start({.address = options_.dispatcher,
                   .path = "/v1/workers/beat",
                   .body = api::ToJson(beat),

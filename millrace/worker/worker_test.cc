@@ -91,7 +91,7 @@ class WorkerTest : public testing::Test {
 
   // Where the lane is run, as the consumer hears; -1: nowhere.
   int64_t Placed() {
-    const api::ConsumerNews news = Ask<api::ConsumerNews>(beat_);
+    const auto news = Ask<api::ConsumerNews>(beat_);
     return news.placed.empty() ? -1 : news.placed[0].worker;
   }
 
