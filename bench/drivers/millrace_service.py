@@ -32,21 +32,25 @@ def command() -> list[str]:
 
 
 @contextlib.contextmanager
-def serve(run: Run) -> Iterator[str]:
-    """Start a dispatcher and workers; gives the address."""
-    workers = run.workload.client["workers"]
-    threads = str(max(1, run.threads // workers))
+def running(workers: int, threads: int) -> Iterator[str]:
+    """Run a dispatcher and workers of so many threads each; gives the address."""
     servers = []
     with tempfile.TemporaryDirectory() as state:
         words = ["dispatcher", "--listen", "127.0.0.1:0", "--state", state]
         try:
             servers.append(Server([*command(), *words]))
-            join = ["worker", "--join", servers[0].address, "--threads", threads]
+            join = ["worker", "--join", servers[0].address, "--threads", str(threads)]
             servers += [Server([*command(), *join]) for _ in range(workers)]
             yield f"millrace://{servers[0].address}"
         finally:
             for server in servers:
                 server.end()
+
+
+def serve(run: Run) -> contextlib.AbstractContextManager[str]:
+    """Start a dispatcher and workers, which share the cores; gives the address."""
+    workers = run.workload.client["workers"]
+    return running(workers, max(1, run.threads // workers))
 
 
 def ready(run: Run) -> mr.Dataset:
