@@ -21,7 +21,7 @@ if(MILLRACE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # list of headers, which saves reading them all twice on a first build. What one clone
   # compiled serves the others.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 CCACHE_PCH_EXTSUM=1
       CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${MILLRACE_CCACHE})
 endif()
 
@@ -34,7 +34,8 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   # Locks are checked at compile time. TRY is a statement expression, which both
   # compilers have and -Wpedantic would refuse.
   add_compile_options(-Wthread-safety -Wno-gnu-statement-expression)
-  # ccache knows a precompiled header by its content.
+  # As GCC takes them, and as ccache knows them in every folder.
+  set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -include <PCH_HEADER>)
   add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
 endif()
 

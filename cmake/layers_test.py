@@ -106,6 +106,22 @@ def test_a_new_file_needs_no_edit_of_the_build(trial: Trial) -> None:
     assert "four.cc" in said
 
 
+@pytest.mark.parametrize("compiler", ["g++", "clang++-19"])
+def test_what_one_clone_compiled_serves_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiler: str
+) -> None:
+    monkeypatch.setenv("CCACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("CXX", compiler)
+    for name in ("one", "other"):
+        monkeypatch.setenv("CCACHE_STATSLOG", str(tmp_path / f"{name}.log"))
+        clone = Trial(tmp_path / name)
+        assert clone.configure()[0]
+        built, said = clone.build("high")
+        assert built, said
+    hits = (tmp_path / "other.log").read_text().count("direct_cache_hit")
+    assert hits == 4, "of three files, and the empty one of the headers"
+
+
 def test_an_undeclared_include_is_not_found(trial: Trial) -> None:
     trial.write("layers.cmake", PROJECT["layers.cmake"].replace("USES middle", ""))
     assert trial.configure()[0]

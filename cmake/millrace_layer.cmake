@@ -42,18 +42,34 @@ set(MILLRACE_TEST_OPTIONS -O0)
 # Reading the headers of Abseil and of the test framework is half of compiling a file:
 # they are read once, for all libraries and for all tests, each compiled as its target
 # here is. clang-tidy does not see this: each file includes what it uses.
+#
+# What the compiler makes of them differs in every folder. So that ccache serves other
+# clones, it goes by a sum beside it, of all that the headers say.
+function(_millrace_precompile target)
+  set(folder ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
+  set(header ${target}.h)
+  target_include_directories(${target} PRIVATE ${folder})
+  target_precompile_headers(${target} PRIVATE <${header}>)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/${header})
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -E -P ${folder}/${header}
+                  OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  string(SHA256 sum "${text}")
+  set(made ${CMAKE_BINARY_DIR}/CMakeFiles/${target}.dir/cmake_pch.hxx)
+  foreach(ending gch pch)
+    file(CONFIGURE OUTPUT ${made}.${ending}.sum CONTENT ${sum})
+  endforeach()
+endfunction()
+
 set(_millrace_empty ${CMAKE_BINARY_DIR}/empty.cc)
 file(CONFIGURE OUTPUT ${_millrace_empty} CONTENT "")
 add_library(library_headers STATIC EXCLUDE_FROM_ALL ${_millrace_empty})
 target_compile_options(library_headers PRIVATE ${MILLRACE_LIBRARY_OPTIONS})
-target_precompile_headers(library_headers PRIVATE
-                          ${CMAKE_CURRENT_LIST_DIR}/library_headers.h)
+_millrace_precompile(library_headers)
 if(MILLRACE_TESTS)
   add_executable(test_headers EXCLUDE_FROM_ALL ${_millrace_empty})
   target_link_libraries(test_headers PRIVATE GTest::gmock_main)
   target_compile_options(test_headers PRIVATE ${MILLRACE_TEST_OPTIONS})
-  target_precompile_headers(test_headers PRIVATE
-                            ${CMAKE_CURRENT_LIST_DIR}/test_headers.h)
+  _millrace_precompile(test_headers)
 endif()
 
 add_custom_target(benches COMMENT "Building the benchmarks")

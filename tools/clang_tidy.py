@@ -83,7 +83,7 @@ class Keys:
 
 def without_precompiled_headers(command: str) -> str:
     """Return a compile command under which a file sees only what it includes."""
-    return re.sub(r" -Xclang -include(-pch)? -Xclang \S+", "", command)
+    return re.sub(r" -include \S+/cmake_pch.hxx", "", command)
 
 
 def compile_commands() -> dict[str, str]:
