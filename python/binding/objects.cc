@@ -93,6 +93,22 @@ int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
                            flags);
 }
 
+// Whether an array is contiguous, writable and not empty, and begins where frameworks
+// want memory to begin that they take as it is. ctypes could tell, at several times the
+// cost, which counts for every column.
+bool IsAligned(nb::handle array) {
+  constexpr uintptr_t kAlignment = 64;
+  Py_buffer view;
+  if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_WRITABLE) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  const bool is_aligned =
+      view.len > 0 && reinterpret_cast<uintptr_t>(view.buf) % kAlignment == 0;
+  PyBuffer_Release(&view);
+  return is_aligned;
+}
+
 nb::object FromArray(const python::Array& array) {
   const NumPy& numpy = NumPy::Get();
   const NumPy::DType& dtype = numpy.dtypes.find(array.dtype)->second;
@@ -189,6 +205,7 @@ python::TextList ToTextList(const nb::list& list) {
 }  // namespace
 
 void AddMemory(nb::module_& module) {
+  module.def("is_aligned", &IsAligned, nb::arg("array").none());
   static PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(GetBuffer)},
                                 {0, nullptr}};
   nb::class_<python::Mapping>(module, "Mapping")

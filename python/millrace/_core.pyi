@@ -39,6 +39,9 @@ class Mapping:
     def is_alone(self) -> bool:
         """Whether nobody has it but this."""
 
+def is_aligned(array: object) -> bool:
+    """Tell whether frameworks take the memory of an array as it is."""
+
 class Memory:
     """The engine's memory, which arrays over it have as their base."""
 

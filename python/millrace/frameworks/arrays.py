@@ -5,11 +5,11 @@ from __future__ import annotations
 import abc
 import importlib
 from collections.abc import Callable, Sequence
-from ctypes import addressof, c_char
 from typing import Any
 
 import numpy as np
 
+from millrace._core import is_aligned
 from millrace.errors import Error
 from millrace.rows import Ragged, plain
 
@@ -17,7 +17,6 @@ from millrace.rows import Ragged, plain
 Field = tuple[str, str, list[int] | None]
 
 _ALIGNMENT = 64  # Of memory that JAX and TensorFlow take as it is.
-_over: Any = c_char.from_buffer
 TEXTS = ("string", "bytes")
 
 
@@ -31,16 +30,6 @@ def imported(name: str) -> Any:
             f"{package} is needed here and cannot be imported: {error}; install it, or "
             'use to("numpy")'
         ) from error
-
-
-def is_aligned(value: Any) -> bool:
-    """Tell whether frameworks take the memory of an array as it is."""
-    try:
-        # A quarter of the time of array.ctypes.data, which counts for every column. It
-        # takes only what is contiguous, writeable and not empty.
-        return addressof(_over(value)) % _ALIGNMENT == 0
-    except (TypeError, ValueError):
-        return False
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from millrace._core import is_aligned
 from millrace.errors import DataError
 from millrace.frameworks.arrays import (
     TEXTS,
@@ -14,7 +15,6 @@ from millrace.frameworks.arrays import (
     Field,
     aligned_empty,
     imported,
-    is_aligned,
 )
 from millrace.rows import Ragged, bfloat16
 
