@@ -36,7 +36,7 @@ def main(words: Sequence[str]) -> None:
         trainer = Trainer(given.device)
         measured = trainer.run(watched(feed), given.warm, given.seconds)
         first = next(look for look in looks if look[0] >= looks[-1][0] - given.seconds)
-        seconds = looks[-1][0] - first[0]
+        seconds = looks[-1][0] - first[0] or given.seconds  # One step took all of it.
         told = {
             "images_per_s": measured.images_per_s,
             "idle": measured.idle,
