@@ -119,7 +119,8 @@ def test_what_one_clone_compiled_serves_another(
         built, said = clone.build("high")
         assert built, said
     hits = (tmp_path / "other.log").read_text().count("direct_cache_hit")
-    assert hits == 4, "of three files, and the empty one of the headers"
+    # GCC's own form of the headers is the same in both folders at times; Clang's never.
+    assert hits >= 4, "of three files, and the empty one of the headers"
 
 
 def test_an_undeclared_include_is_not_found(trial: Trial) -> None:
