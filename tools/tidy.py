@@ -122,7 +122,8 @@ class Breach:
         return f"{self.path}:{self.line}: {self.message}"
 
 
-# The files of the project by path; only text, nothing generated.
+# The files of the project by path, nothing generated; of those that are no text, only
+# first inputs of fuzz targets, as empty ones.
 Tree = dict[str, str]
 Rule = Callable[[Tree], Iterator[Breach]]
 
@@ -140,8 +141,11 @@ def read_tree(root: Path) -> Tree:
     for path in sorted(set(listing.stdout.split("\0")) - {""}):
         try:
             tree[path] = (root / path).read_text(encoding="utf-8")
-        except (UnicodeDecodeError, FileNotFoundError, IsADirectoryError):
-            continue  # Binary test data, removed and not yet committed, or a link.
+        except UnicodeDecodeError:
+            if "/testdata/fuzz/" in path:
+                tree[path] = ""
+        except (FileNotFoundError, IsADirectoryError):
+            continue  # Removed and not yet committed, or a link.
     return tree
 
 
@@ -279,7 +283,7 @@ def folders_have_a_readme(tree: Tree) -> Iterator[Breach]:
 
 
 def files_are_reached(tree: Tree) -> Iterator[Breach]:
-    """Each header and list is included, each golden file and corpus is used."""
+    """Each header and list is included, each golden file is used."""
     code = "\n".join(text for _, text in cxx_files(tree))
     included = {
         include.target for _, text in cxx_files(tree) for include in cxx.includes(text)
@@ -295,10 +299,17 @@ def files_are_reached(tree: Tree) -> Iterator[Breach]:
             used = any(f"{owner}{end}" in tree for end in (".cc", "_test.cc"))
             if not used and f"{file.name}" not in code:
                 yield Breach(path, 1, "no test reads this file")
-        if "/testdata/fuzz/" in path:
-            layer, _, corpus = path.partition("/testdata/fuzz/")
-            if f"{layer}/{corpus.split('/')[0]}_fuzz.cc" not in tree:
-                yield Breach(path, 1, "this corpus has no fuzz target")
+
+
+def fuzz_targets_have_a_corpus(tree: Tree) -> Iterator[Breach]:
+    """Each fuzz target has first inputs, and the other way round."""
+    target = re.compile(r"(.*)/testdata/fuzz/([^/]+)/")
+    of_inputs = {f"{m[1]}/{m[2]}_fuzz.cc" for path in tree if (m := target.match(path))}
+    targets = {path for path in tree if path.endswith("_fuzz.cc")}
+    for path in targets - of_inputs:
+        yield Breach(path, 1, "this fuzz target has no corpus")
+    for path in of_inputs - targets:
+        yield Breach(path, 1, "this corpus has no fuzz target")
 
 
 def libraries_stay_in_their_folder(tree: Tree) -> Iterator[Breach]:
@@ -441,6 +452,7 @@ RULES: tuple[Rule, ...] = (
     headers_open_with_a_comment,
     folders_have_a_readme,
     files_are_reached,
+    fuzz_targets_have_a_corpus,
     libraries_stay_in_their_folder,
     layers_stay_pure,
     clocks_are_read_in_one_place,

@@ -88,10 +88,16 @@ CASES: list[tuple[tidy.Rule, tidy.Tree, tidy.Tree, str]] = [
         "no test reads this file",
     ),
     (
-        tidy.files_are_reached,
+        tidy.fuzz_targets_have_a_corpus,
         {"millrace/a/testdata/fuzz/x/1": "", "millrace/a/x_fuzz.cc": ""},
-        {"millrace/a/testdata/fuzz/x/1": "", "millrace/a/y_fuzz.cc": ""},
+        {"millrace/a/testdata/fuzz/x/1": ""},
         "this corpus has no fuzz target",
+    ),
+    (
+        tidy.fuzz_targets_have_a_corpus,
+        {"millrace/a/testdata/fuzz/x/1": "", "millrace/a/x_fuzz.cc": ""},
+        {"millrace/a/x_fuzz.cc": ""},
+        "millrace/a/x_fuzz.cc:1: this fuzz target has no corpus",
     ),
     (
         tidy.libraries_stay_in_their_folder,
