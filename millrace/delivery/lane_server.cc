@@ -390,11 +390,16 @@ void LaneServer::LetGoForStarved(Lane& lane) {
 }
 
 void LaneServer::PullMore(Lane& lane) {
-  if (!lane.run || lane.pulling) return;
+  if (!lane.run) return;
+  const bool was_needed = std::exchange(lane.needed, IsNeeded(lane));
+  if (lane.pulling) {
+    if (lane.needed && !was_needed) actions_.emplace_back(Hurry{*lane.run});
+    return;
+  }
   LetGoForStarved(lane);
   if (lane.bytes >= options_.buffer_bytes) return;
   lane.pulling = true;
-  actions_.emplace_back(Pull{*lane.run});
+  actions_.emplace_back(Pull{*lane.run, lane.needed});
 }
 
 // --- Telling ---

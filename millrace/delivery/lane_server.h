@@ -70,6 +70,12 @@ struct StopRun {
 // The run may make one more block.
 struct Pull {
   RunId run = {};
+  bool needed = false;  // Somebody waits for it; else it is made ahead.
+};
+
+// Somebody has come to wait for the block that was to be made ahead.
+struct Hurry {
+  RunId run = {};
 };
 
 // Rows begin, ..., end - 1 of the lane, which are in a block.
@@ -107,7 +113,7 @@ struct Drop {
 };
 
 using ServerAction = std::variant<StartRun, StopRun, Pull, SendBatch, SendEnd, SendSkip,
-                                  SendFailure, Refuse, Drop>;
+                                  SendFailure, Refuse, Drop, Hurry>;
 
 struct Assignment {
   int64_t from = 0;     // The first row that is needed.
@@ -212,7 +218,8 @@ class LaneServer {
     bool now = false;
     int64_t from = 0;                         // Where a run begins.
     std::optional<RunId> run = {};            // Makes it now.
-    bool pulling = false;                     // The run was told to make one.
+    bool pulling = false;                     // The run was told to make one ...
+    bool needed = false;                      // ... that somebody waits for.
     int64_t next = 0;                         // The row it makes next.
     int64_t made = 0;                         // Rows that are known to exist.
     std::optional<int64_t> rows = {};         // In all, once it is known.

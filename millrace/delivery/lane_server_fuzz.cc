@@ -197,6 +197,10 @@ class World {
     run->second.pulled = true;
   }
 
+  void Do(const Hurry& hurry, std::vector<ReaderId>& /*refused*/) {
+    CHECK(runs_.at(hurry.run).pulled);
+  }
+
   void Do(const SendBatch& send, std::vector<ReaderId>& /*refused*/) const {
     const auto block = held_.find(send.token);
     CHECK(block != held_.end());

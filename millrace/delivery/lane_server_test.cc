@@ -192,12 +192,31 @@ TEST(LaneServerTest, BatchesAreSentInTheOrderOfTheLane) {
 TEST(LaneServerTest, ABatchCarriesTheDigestsOfItsLane) {
   LaneServer server = Running();
   Want(server, 0, 0, 4);
+  server.TakeActions();
   Make(server, 0, 0, 4);
   const std::vector<ServerAction> actions = server.TakeActions();
   const auto& send = std::get<SendBatch>(actions[0]);
   EXPECT_EQ(send.head, (api::BatchHead{{0, 5}, 0, 4, false, 4, "d0", "d4"}));
   EXPECT_EQ(send.token, MakeId<Token>(0));
   EXPECT_EQ(send.skip, 0);
+}
+
+TEST(LaneServerTest, WhatSomebodyWaitsForComesBeforeWhatIsMadeAhead) {
+  LaneServer server({});
+  server.Assign(LaneOf(5), {});
+  Hello(server, 0);
+  const std::vector<ServerAction> begun = server.TakeActions();
+  EXPECT_FALSE(std::get<Pull>(begun.back()).needed);
+  Want(server, 0, 0, 8);
+  const std::vector<ServerAction> wanted = server.TakeActions();
+  ASSERT_THAT(wanted, SizeIs(1));
+  EXPECT_EQ(std::get<Hurry>(wanted[0]).run, MakeId<RunId>(0));
+  Want(server, 0, 8, 12);
+  EXPECT_THAT(server.TakeActions(), IsEmpty()) << "it was said";
+  Make(server, 0, 0, 8);
+  EXPECT_TRUE(std::get<Pull>(server.TakeActions().back()).needed) << "for the others";
+  Make(server, 0, 8, 12);
+  EXPECT_FALSE(std::get<Pull>(server.TakeActions().back()).needed);
 }
 
 TEST(LaneServerTest, ASliceOfABatchIsCutOutOfItsBlock) {
@@ -397,7 +416,7 @@ TEST(LaneServerTest, WhatWaitsForOthersIsMadeAgainToo) {
   Want(server, 1, 4, 8);
   Make(server, 0, 0, 4);
   Make(server, 0, 4, 8);
-  EXPECT_THAT(server.TakeActions(), SizeIs(6));
+  EXPECT_THAT(Actions(server), SizeIs(6));
   Want(server, 0, 4, 8);
   EXPECT_THAT(Actions(server), ElementsAre("stop run 0", "drop block 0",
                                            "start run 1 of lane 5 at 0", "pull run 1"))

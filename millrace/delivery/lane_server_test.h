@@ -32,6 +32,10 @@ inline std::string Words(const Pull& pull) {
   return base::StrCat("pull run ", ToNumber(pull.run));
 }
 
+inline std::string Words(const Hurry& hurry) {
+  return base::StrCat("hurry run ", ToNumber(hurry.run));
+}
+
 inline std::string Words(const SendBatch& send) {
   return base::StrCat("send ", ToNumber(send.reader), " rows ", send.head.begin, " to ",
                       send.head.end, " of lane ", send.head.at.lane);
@@ -63,6 +67,7 @@ inline std::string Words(const Drop& drop) {
 inline std::vector<std::string> Actions(LaneServer& server) {
   std::vector<std::string> words;
   for (const ServerAction& action : server.TakeActions()) {
+    if (std::holds_alternative<Hurry>(action)) continue;  // Changes nothing but when.
     words.push_back(std::visit([](const auto& one) { return Words(one); }, action));
   }
   return words;

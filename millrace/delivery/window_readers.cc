@@ -144,16 +144,21 @@ void Windows::Extend(RunId id, Reader& reader) {
   for (const RunId run : production.makers) {
     Maker& maker = makers_.at(run);
     if (maker.next != reader.at) continue;
-    if (std::exchange(maker.pulling, true)) return;
+    if (std::exchange(maker.pulling, true)) {
+      if (!reader.needed || std::exchange(maker.needed, true)) return;
+      actions_.emplace_back(delivery::Hurry{run});
+      return;
+    }
     maker.job = reader.start.lane.job;
-    actions_.emplace_back(delivery::Pull{run});
+    maker.needed = reader.needed;
+    actions_.emplace_back(delivery::Pull{run, maker.needed});
     return;
   }
   const auto run = base::MakeId<RunId>(next_run_++);
-  makers_[run] = {*reader.key, reader.start.lane.job, reader.at, true};
+  makers_[run] = {*reader.key, reader.start.lane.job, reader.at, true, reader.needed};
   production.makers.insert(run);
   actions_.emplace_back(StartRun{run, reader.start.lane, reader.at});
-  actions_.emplace_back(delivery::Pull{run});
+  actions_.emplace_back(delivery::Pull{run, reader.needed});
 }
 
 // Whether it waits, for a while, for readers behind it that would lose rows.

@@ -138,17 +138,24 @@ void Windows::Join(RunId id) {
   reader.key = KeyOf(reader.start);
   if (!reader.key) return;
   productions_[*reader.key].readers.insert(id);
-  if (reader.pulled) Pull(id);
+  if (reader.pulled) Pull(id, reader.needed);
 }
 
-void Windows::Pull(RunId run) {
+void Windows::Pull(RunId run, bool needed) {
   const auto found = readers_.find(run);
   if (found == readers_.end()) return;
   found->second.pulled = true;
+  found->second.needed = needed;
   if (!found->second.key) return;
   const Key key = *found->second.key;
   Serve(run);
   Settle(key);
+}
+
+void Windows::Hurry(RunId run) {
+  const auto found = readers_.find(run);
+  if (found == readers_.end() || !found->second.pulled) return;
+  Pull(run, /*needed=*/true);
 }
 
 void Windows::Stop(RunId run) {

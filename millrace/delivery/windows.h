@@ -7,7 +7,7 @@
 //
 //   Windows windows({.budget_bytes = 1 << 30});
 //   windows.SetJobs(jobs);                         // As the dispatcher tells.
-//   windows.Start(start); windows.Pull(run);       // As the lane server asks …
+//   windows.Start(start); windows.Pull(run, true);  // As the lane server asks …
 //   windows.OnMade(run, made);                     // … and the engine answers.
 //   for (WindowAction& action : windows.TakeActions()) …
 //
@@ -77,8 +77,8 @@ struct GiveSkip {
 };
 
 // The first five are the engine's to do, whose runs have numbers of their own.
-using WindowAction = std::variant<StartRun, StopRun, Pull, Drop, Compose, GiveMade,
-                                  GiveEnd, GiveFailure, GiveSkip>;
+using WindowAction = std::variant<StartRun, StopRun, Pull, Hurry, Drop, Compose,
+                                  GiveMade, GiveEnd, GiveFailure, GiveSkip>;
 
 struct WindowOptions {
   int64_t budget_bytes = 1LL << 30;  // Of all windows together.
@@ -94,7 +94,8 @@ class Windows {
   // What the lane server asks for.
   void Start(const StartRun& start);
   void Stop(RunId run);
-  void Pull(RunId run);
+  void Pull(RunId run, bool needed);
+  void Hurry(RunId run);
   void Drop(Token token);
 
   // What the engine tells of its runs; of those that were stopped it changes nothing.
@@ -152,6 +153,7 @@ class Windows {
     int64_t job = 0;  // That it makes the next block for.
     int64_t next = 0;
     bool pulling = false;
+    bool needed = false;  // Somebody waits for that.
   };
 
   struct Production {
@@ -173,6 +175,7 @@ class Windows {
     std::vector<BlockPart> parts = {};  // Collected, …
     std::vector<Source> sources = {};   // … and what they are parts of.
     bool pulled = false;
+    bool needed = false;                  // Somebody waits for that.
     std::optional<absl::Time> held = {};  // Back, since then.
   };
 

@@ -246,6 +246,20 @@ TEST(WindowsTest, NothingIsKeptForAJobThatIsGone) {
   EXPECT_EQ(world.blocks(), 0);
 }
 
+TEST(WindowsTest, WhatOneOfItsReadersNeedsIsNeeded) {
+  WindowWorld world(kRoom);
+  world.SetJobs({SharedJob(1, 2), SharedJob(2, 2)});
+  const RunId one = world.Start(1);
+  const RunId other = world.Start(2);
+  world.Pull(one, /*needed=*/false);
+  EXPECT_EQ(world.needed_and_ahead(), std::pair(0, 1));
+  world.Pull(other, /*needed=*/false);
+  EXPECT_EQ(world.needed_and_ahead(), std::pair(0, 1));
+  world.Hurry(other);
+  world.Hurry(one);
+  EXPECT_EQ(world.needed_and_ahead(), std::pair(1, 0));
+}
+
 TEST(WindowsTest, AFailureIsToldToAllThatWaitForIt) {
   WindowWorld world(kRoom);
   world.SetJobs({SharedJob(1, 2), SharedJob(2, 2)});

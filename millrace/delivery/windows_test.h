@@ -65,11 +65,25 @@ class WindowWorld {
   }
 
   // One more block; nothing where the lane is at its end.
-  void Pull(RunId run) {
+  void Pull(RunId run, bool needed = true) {
     if (runs_.at(run).over || runs_.at(run).pulled) return;
     runs_.at(run).pulled = true;
-    windows_.Pull(run);
+    windows_.Pull(run, needed);
     Do();
+  }
+
+  void Hurry(RunId run) {
+    windows_.Hurry(run);
+    Do();
+  }
+
+  // Blocks that are being made for somebody who waits for them, and ahead.
+  std::pair<int, int> needed_and_ahead() const {
+    std::pair<int, int> both = {0, 0};
+    for (const auto& [run, making] : makers_) {
+      if (making.pulled) ++(making.needed ? both.first : both.second);
+    }
+    return both;
   }
 
   void Stop(RunId run) {
@@ -156,6 +170,7 @@ class WindowWorld {
     JobLane lane;
     int64_t next = 0;
     bool pulled = false;
+    bool needed = false;
   };
 
   struct Rows {
@@ -202,6 +217,10 @@ class WindowWorld {
       CHECK_EQ(makers_.erase(stop->run), 1);
     } else if (const auto* pull = std::get_if<delivery::Pull>(&action)) {
       CHECK(!std::exchange(makers_.at(pull->run).pulled, true));
+      makers_.at(pull->run).needed = pull->needed;
+    } else if (const auto* hurry = std::get_if<delivery::Hurry>(&action)) {
+      CHECK(makers_.at(hurry->run).pulled);
+      CHECK(!std::exchange(makers_.at(hurry->run).needed, true));
     } else if (const auto* drop = std::get_if<delivery::Drop>(&action)) {
       CHECK_EQ(blocks_.erase(drop->token), 1);
     } else if (const auto* compose = std::get_if<Compose>(&action)) {

@@ -2,12 +2,19 @@
 // engine's guards all of it, but for the running of tasks.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "millrace/base/mutex.h"
 #include "millrace/exec/stage_run.h"
 
 namespace millrace::exec {
+
+// What says which of several works comes first.
+struct WorkTurn {
+  bool needed = true;  // Somebody waits for what comes of it; else it is made ahead.
+  int64_t served = 0;  // What it was given; it only grows.
+};
 
 class EngineWork {
  public:
@@ -32,6 +39,8 @@ class EngineWork {
 
   // Whether its consumer would get an answer: a block, the end, or an error.
   virtual bool ready() const = 0;
+
+  virtual WorkTurn turn() const = 0;
 
   // Signalled when it became ready, or its last running task ended.
   virtual base::CondVar& changed() = 0;

@@ -87,6 +87,7 @@ void Lane::Accept(Item item) {
   if (ended_ || failed_) return;
   failed_ = !item.status.ok();
   ready_.Push(std::move(item));
+  ++accepted_;
 }
 
 bool Lane::Claim(bool first, Task& task) {

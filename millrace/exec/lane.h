@@ -74,6 +74,9 @@ class Lane final : public Sink {
   // Takes all that is ready.
   std::deque<Item> TakeReady();
 
+  // Blocks that came to be ready, ever.
+  int64_t accepted() const { return accepted_; }
+
   // Where nothing joins lanes: rows taken.
   int64_t given() const { return given_; }
 
@@ -109,6 +112,7 @@ class Lane final : public Sink {
   const std::optional<int64_t> position_;
   const bool digests_;
   int skip_place_ = -1;
+  int64_t accepted_ = 0;
   int64_t given_ = 0;
   lanes::Digest digest_;
   std::unique_ptr<Skip> skip_;

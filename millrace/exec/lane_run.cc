@@ -150,30 +150,39 @@ void LaneRun::Cancel() {
   plan_->helped_.NotifyAll();
 }
 
-// Only what somebody waits for may take memory that is kept for that.
+void LaneRun::SetNeeded(bool needed) {
+  const base::MutexLock lock(&engine_.mutex_);
+  if (std::exchange(needed_, needed) != needed && needed) engine_.Wake(*this);
+}
+
 bool LaneRun::Claim(bool first, Task& task) {
-  if (stopped_) return false;
-  if (!lane_->Claim(first && asked_ && !lane_->has_ready(), task)) return false;
+  if (!MayClaim() || !lane_->Claim(first && IsWaitedFor(), task)) return false;
   ++running_;
   return true;
 }
 
 bool LaneRun::ClaimFetch(bool first, Task& task) {
-  if (stopped_) return false;
-  if (!lane_->ClaimFetch(first && asked_ && !lane_->has_ready(), task)) return false;
+  if (!MayClaim() || !lane_->ClaimFetch(first && IsWaitedFor(), task)) return false;
   ++running_;
   return true;
 }
+
+bool LaneRun::MayClaim() const {
+  return !stopped_ && (needed_ || plan_->place_.memory.HasRoomAhead());
+}
+
+// Only what somebody waits for may take memory that is kept for that.
+bool LaneRun::IsWaitedFor() const { return needed_ && asked_ && !lane_->has_ready(); }
 
 void LaneRun::Complete(Task task) {
   --running_;
   lane_->Complete(std::move(task));
 }
 
-bool LaneRun::HasWork() const { return !stopped_ && lane_->HasWork(); }
+bool LaneRun::HasWork() const { return MayClaim() && lane_->HasWork(); }
 
 bool LaneRun::HasFetch() const {
-  return !stopped_ && plan_->plan_.source->waits() && lane_->HasFetch();
+  return MayClaim() && plan_->plan_.source->waits() && lane_->HasFetch();
 }
 
 bool LaneRun::ready() const {

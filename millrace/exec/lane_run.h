@@ -154,6 +154,10 @@ class LaneRun final : private EngineWork, private Joiner {
   // threads only Next gets anything done.
   absl::StatusOr<std::optional<LaneBatch>> TryNext() { return Poll(true); }
 
+  // Whether somebody waits for what it makes, as is so until it is told otherwise; what
+  // is made ahead comes behind all that is waited for, of the same place.
+  void SetNeeded(bool needed);
+
   // Whether all was given, and what there is to say then.
   bool ended() const { return ended_; }
 
@@ -190,6 +194,9 @@ class LaneRun final : private EngineWork, private Joiner {
 
   int running() const override { return running_ + calling_; }
 
+  // Blocks, so that of many lanes each comes to its next one before any is far ahead.
+  WorkTurn turn() const override { return {needed_, lane_->accepted()}; }
+
   bool ready() const override;
 
   base::CondVar& changed() override { return changed_; }
@@ -203,6 +210,8 @@ class LaneRun final : private EngineWork, private Joiner {
 
   void Ended(int64_t turn, Stream stream, Carry left) override;
 
+  bool MayClaim() const;
+  bool IsWaitedFor() const;
   absl::Status WaitReady(absl::Time deadline);
   absl::StatusOr<std::optional<LaneBatch>> Poll(bool call);
   Taken Take(bool call);
@@ -249,6 +258,7 @@ class LaneRun final : private EngineWork, private Joiner {
   bool released_ = false;  // It counts no longer among those that are wanted.
   bool asked_ = false;     // The consumer waits for it ...
   bool call_ = false;      // ... to be called.
+  bool needed_ = true;
 };
 
 }  // namespace millrace::exec

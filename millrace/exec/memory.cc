@@ -12,6 +12,10 @@ bool Memory::HasRoom(int64_t bytes, bool first) const {
   return pool_.stats().used_bytes + running_bytes_ + bytes <= limit;
 }
 
+bool Memory::HasRoomAhead() const {
+  return pool_.stats().used_bytes + running_bytes_ <= budget_bytes_ / 4;
+}
+
 void Memory::Start(int64_t bytes) {
   CHECK_GE(bytes, 0);
   running_bytes_ += bytes;

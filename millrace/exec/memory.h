@@ -25,6 +25,10 @@ class Memory {
   // being delivered.
   bool HasRoom(int64_t bytes, bool first) const;
 
+  // Tells whether what nobody waits for yet may be made: it leaves three quarters to
+  // what somebody does.
+  bool HasRoomAhead() const;
+
   // Counts work that has started, and that has ended.
   void Start(int64_t bytes);
   void End(int64_t bytes);

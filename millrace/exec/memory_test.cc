@@ -33,6 +33,15 @@ TEST_F(MemoryTest, HalfIsKeptForTheLaneBeingDelivered) {
   memory_.End(0);
 }
 
+TEST_F(MemoryTest, WhatIsMadeAheadLeavesThreeQuarters) {
+  const core::Buffer held = *pool_.Allocate(200 << 10);
+  EXPECT_TRUE(memory_.HasRoomAhead());
+  memory_.Start(100 << 10);
+  EXPECT_FALSE(memory_.HasRoomAhead());
+  EXPECT_TRUE(memory_.HasRoom(100 << 10, false));
+  memory_.End(100 << 10);
+}
+
 TEST_F(MemoryTest, TheFirstLaneGoesOnWhereNothingElseWouldFreeMemory) {
   const core::Buffer held = *pool_.Allocate(2 << 20);
   EXPECT_TRUE(memory_.HasRoom(1 << 20, true));

@@ -60,6 +60,7 @@ bool PassRun::Claim(bool first, Task& task) {
     if (open_[i]->failed()) break;  // What comes after an error is not wanted.
     if (!open_[i]->Claim(first && i == 0, task)) continue;
     ++running_;
+    ++claims_;
     return true;
   }
   return false;
@@ -71,6 +72,7 @@ bool PassRun::ClaimFetch(bool first, Task& task) {
     if (open_[i]->failed()) break;
     if (!open_[i]->ClaimFetch(first && i == 0, task)) continue;
     ++running_;
+    ++claims_;
     return true;
   }
   return false;

@@ -47,6 +47,9 @@ class PassRun final : public EngineWork, private Joiner {
 
   int running() const override { return running_; }
 
+  // Tasks, so that each of several passes has its turn.
+  WorkTurn turn() const override { return {.served = claims_}; }
+
   void Stop() override { stopped_ = true; }
 
   bool ready() const override;
@@ -101,6 +104,7 @@ class PassRun final : public EngineWork, private Joiner {
   bool ending_ = false;         // In any order: a lane comes to its end.
   Progress progress_;
   int running_ = 0;
+  int64_t claims_ = 0;
   bool stopped_ = false;
   absl::Status grown_;  // Why no more lanes could be cut.
 };

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <tuple>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -9,15 +12,25 @@
 #include "millrace/exec/engine_work.h"
 
 namespace millrace::exec {
+namespace {
+
+// What runs of it, or waits to be fetched, will give it more to do.
+bool IsIdle(const EngineWork& work) {
+  return work.running() == 0 && !work.HasWork() && !work.HasFetch();
+}
+
+}  // namespace
 
 void WorkQueue::Add(EngineWork& work, const WorkPlace& place) {
-  owners_[place.owner][place.stage].works.push_back(&work);
+  owners_[place.owner][place.stage].push_back({&work, added_++});
 }
 
 void WorkQueue::Remove(const EngineWork& work) {
   for (auto& [owner, stages] : owners_) {
-    for (auto& [stage, equals] : stages) std::erase(equals.works, &work);
-    std::erase_if(stages, [](const auto& entry) { return entry.second.works.empty(); });
+    for (auto& [stage, equals] : stages) {
+      std::erase_if(equals, [&](const Entry& entry) { return entry.work == &work; });
+    }
+    std::erase_if(stages, [](const auto& entry) { return entry.second.empty(); });
   }
   std::erase_if(owners_, [](const auto& entry) { return entry.second.empty(); });
 }
@@ -36,14 +49,49 @@ EngineWork* WorkQueue::Pick(absl::FunctionRef<bool(EngineWork&)> ask) {
   return nullptr;
 }
 
+int64_t WorkQueue::ServedOf(const Entry& entry) {
+  return entry.had + entry.work->turn().served;
+}
+
+bool WorkQueue::Precedes(const Entry& one, const Entry& other) {
+  const auto rank = [](const Entry& entry) {
+    return std::tuple(!entry.work->turn().needed, ServedOf(entry), entry.number);
+  };
+  return rank(one) < rank(other);
+}
+
+// Who comes to be needed, or is new, counts as much as the least of those who were
+// before: what it might have had meanwhile is not made up for.
+void WorkQueue::Rank(Equals& equals) {
+  for (Entry& entry : equals) {
+    const bool needed = entry.work->turn().needed;
+    if (entry.counted_as == needed) continue;
+    entry.counted_as.reset();
+    std::optional<int64_t> least;
+    for (const Entry& other : equals) {
+      if (other.counted_as != needed) continue;
+      least = std::min(least.value_or(ServedOf(other)), ServedOf(other));
+    }
+    if (least) entry.had += std::max<int64_t>(0, *least - ServedOf(entry));
+    entry.counted_as = needed;
+  }
+  if (!std::ranges::is_sorted(equals, Precedes)) std::ranges::sort(equals, Precedes);
+}
+
+// Who has nothing to do when it is its turn has had it, too.
 EngineWork* WorkQueue::PickOf(Equals& equals,
                               absl::FunctionRef<bool(EngineWork&)> ask) {
-  const std::vector<EngineWork*>& works = equals.works;
-  for (size_t i = 0; i < works.size(); ++i) {
-    const size_t place = (equals.next + i) % works.size();
-    if (!ask(*works[place])) continue;
-    equals.next = place + 1;
-    return works[place];
+  Rank(equals);
+  for (Entry& entry : equals) {
+    const WorkTurn turn = entry.work->turn();
+    const int64_t served = ServedOf(entry);
+    if (!ask(*entry.work)) continue;
+    for (Entry& before : equals) {
+      if (&before == &entry) break;
+      if (before.work->turn().needed != turn.needed || !IsIdle(*before.work)) continue;
+      before.had += std::max<int64_t>(0, served - ServedOf(before));
+    }
+    return entry.work;
   }
   return nullptr;
 }
@@ -51,8 +99,8 @@ EngineWork* WorkQueue::PickOf(Equals& equals,
 bool WorkQueue::Any(absl::FunctionRef<bool(const EngineWork&)> ask) const {
   for (const auto& [owner, stages] : owners_) {
     for (const auto& [stage, equals] : stages) {
-      const auto says_yes = [&](const EngineWork* work) { return ask(*work); };
-      if (std::ranges::any_of(equals.works, says_yes)) return true;
+      const auto says_yes = [&](const Entry& entry) { return ask(*entry.work); };
+      if (std::ranges::any_of(equals, says_yes)) return true;
     }
   }
   return false;

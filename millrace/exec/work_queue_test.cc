@@ -1,5 +1,6 @@
 #include "millrace/exec/work_queue.h"
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <string>
@@ -18,9 +19,12 @@ class Named final : public EngineWork {
  public:
   explicit Named(std::string name) : name(std::move(name)) {}
 
-  bool Claim(bool, Task&) override { return busy; }
+  bool Claim(bool, Task&) override {
+    served += busy ? 1 : 0;
+    return busy;
+  }
 
-  bool ClaimFetch(bool, Task&) override { return busy; }
+  bool ClaimFetch(bool, Task&) override { return false; }
 
   void Complete(Task) override {}
 
@@ -34,10 +38,15 @@ class Named final : public EngineWork {
 
   bool ready() const override { return false; }
 
+  WorkTurn turn() const override { return {needed, counts ? served : 0}; }
+
   base::CondVar& changed() override { return changed_; }
 
   const std::string name;
   bool busy = true;
+  bool needed = true;
+  bool counts = true;  // Else nothing came of it yet, however often it was served.
+  int64_t served = 0;
 
  private:
   base::CondVar changed_;
@@ -55,8 +64,9 @@ class WorkQueueTest : public testing::Test {
   std::string Turns(int count) {
     std::string turns;
     for (int i = 0; i < count; ++i) {
-      const EngineWork* work =
-          queue_.Pick([](EngineWork& candidate) { return candidate.HasWork(); });
+      Task task;
+      const EngineWork* work = queue_.Pick(
+          [&](EngineWork& candidate) { return candidate.Claim(true, task); });
       turns += work == nullptr ? "- " : dynamic_cast<const Named&>(*work).name + " ";
     }
     return turns;
@@ -79,6 +89,44 @@ TEST_F(WorkQueueTest, WhoHasNothingToDoIsPassedOver) {
   Add("c", {});
   b.busy = false;
   EXPECT_EQ(Turns(4), "a c a c ");
+}
+
+TEST_F(WorkQueueTest, WhoWasServedLeastComesFirst) {
+  Named& a = Add("a", {});
+  Named& b = Add("b", {});
+  a.counts = b.counts = false;
+  EXPECT_EQ(Turns(3), "a a a ") << "until something came of it";
+  a.counts = true;
+  EXPECT_EQ(Turns(2), "b b ");
+}
+
+TEST_F(WorkQueueTest, NewcomersCountAsWhoWasServedLeast) {
+  Add("a", {});
+  Add("b", {});
+  EXPECT_EQ(Turns(5), "a b a b a ");
+  Add("c", {});
+  EXPECT_EQ(Turns(6), "b c a b c a ");
+}
+
+TEST_F(WorkQueueTest, WhoHadNothingToDoDoesNotMakeUpForIt) {
+  Named& a = Add("a", {});
+  Add("b", {});
+  a.busy = false;
+  EXPECT_EQ(Turns(5), "b b b b b ");
+  a.busy = true;
+  EXPECT_EQ(Turns(6), "a a b a b a ") << "but for one turn";
+}
+
+TEST_F(WorkQueueTest, WhatIsMadeAheadComesBehindWhatIsNeeded) {
+  Add("a", {});
+  Named& b = Add("b", {});
+  Add("c", {});
+  b.needed = false;
+  EXPECT_EQ(Turns(4), "a c a c ");
+  works_.front().busy = works_.back().busy = false;
+  EXPECT_EQ(Turns(2), "b b ");
+  works_.front().busy = works_.back().busy = b.needed = true;
+  EXPECT_EQ(Turns(3), "a b c ");
 }
 
 TEST_F(WorkQueueTest, OwnersAreServedInTurnWhateverTheyHaveOpen) {

@@ -101,7 +101,9 @@ void SimWorker::Do(const delivery::ServerAction& action) {
   } else if (const auto* stop = std::get_if<delivery::StopRun>(&action)) {
     windows_.Stop(stop->run);
   } else if (const auto* pull = std::get_if<delivery::Pull>(&action)) {
-    windows_.Pull(pull->run);
+    windows_.Pull(pull->run, pull->needed);
+  } else if (const auto* hurry = std::get_if<delivery::Hurry>(&action)) {
+    windows_.Hurry(hurry->run);
   } else if (const auto* drop = std::get_if<delivery::Drop>(&action)) {
     windows_.Drop(drop->token);
   } else if (const auto* batch = std::get_if<delivery::SendBatch>(&action)) {
@@ -118,6 +120,8 @@ void SimWorker::Do(const delivery::WindowAction& action) {
     runs_.erase(stop->run);
   } else if (const auto* pull = std::get_if<delivery::Pull>(&action)) {
     runs_.at(pull->run).pulled = true;
+  } else if (const auto* hurry = std::get_if<delivery::Hurry>(&action)) {
+    CHECK(runs_.at(hurry->run).pulled);
   } else if (const auto* drop = std::get_if<delivery::Drop>(&action)) {
     CHECK_EQ(blocks_.erase(drop->token), 1);
   } else if (const auto* compose = std::get_if<delivery::Compose>(&action)) {

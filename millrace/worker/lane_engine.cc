@@ -166,11 +166,20 @@ void LaneEngine::Stop(delivery::RunId id) {
   runs_.erase(found);
 }
 
-void LaneEngine::Pull(delivery::RunId id) {
+void LaneEngine::Pull(delivery::RunId id, bool needed) {
   const auto found = runs_.find(id);
   if (found == runs_.end()) return;
-  found->second.pulled = true;
+  Run& run = found->second;
+  run.pulled = true;
+  run.needed = needed;
   Poll(id);
+}
+
+void LaneEngine::Hurry(delivery::RunId id) {
+  const auto found = runs_.find(id);
+  if (found == runs_.end()) return;
+  found->second.needed = true;
+  if (found->second.lane != nullptr) found->second.lane->SetNeeded(true);
 }
 
 void LaneEngine::Poll(delivery::RunId id) {
@@ -178,6 +187,7 @@ void LaneEngine::Poll(delivery::RunId id) {
   if (found == runs_.end()) return;
   Run& run = found->second;
   if (!run.pulled || run.lane == nullptr) return;
+  run.lane->SetNeeded(run.needed);
   absl::StatusOr<std::optional<exec::LaneBatch>> next = run.lane->TryNext();
   if (!next.ok()) return Fail(id, next.status());
   if (*next) return OnBatch(id, **std::move(next));

@@ -56,7 +56,9 @@ class LaneEngine {
 
   void Start(const delivery::StartRun& start);
   void Stop(delivery::RunId run);
-  void Pull(delivery::RunId run);
+  // `needed`: somebody waits for it, so it comes before what is made ahead.
+  void Pull(delivery::RunId run, bool needed);
+  void Hurry(delivery::RunId run);
 
   // Makes a block of parts of others. What goes wrong is told when rows of it are
   // asked for.
@@ -80,6 +82,7 @@ class LaneEngine {
     delivery::StartRun start;
     std::unique_ptr<exec::LaneRun> lane = nullptr;
     bool pulled = false;
+    bool needed = false;
   };
 
   struct MadeBlock {

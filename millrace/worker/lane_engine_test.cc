@@ -94,7 +94,7 @@ class LaneEngineTest : public testing::Test {
   delivery::Made PullOne(delivery::RunId run) {
     const size_t before = made_[run].size();
     failed_.erase(run);
-    lanes_->Pull(run);
+    lanes_->Pull(run, /*needed=*/true);
     Await([&] { return made_[run].size() > before || failed_.contains(run); });
     CHECK(!failed_.contains(run)) << failed_[run];
     return made_[run].back();
@@ -148,7 +148,7 @@ TEST_F(LaneEngineTest, ALaneWaitsUntilItsJobIsKnownInThisStart) {
   before.incarnation = 0;
   lanes_->SetJob(before);
   Start(kRun);
-  lanes_->Pull(kRun);
+  lanes_->Pull(kRun, /*needed=*/true);
   AwaitListing();
   EXPECT_THAT(made_[kRun], IsEmpty());
   EXPECT_THAT(failed_, IsEmpty());
@@ -174,7 +174,7 @@ TEST_F(LaneEngineTest, GivesABlockForEachPullThenTheTailThenTheEnd) {
   EXPECT_TRUE(tail.tail);
   EXPECT_EQ(tail.begin, 8);
   EXPECT_THAT(RowsOf(tail), ElementsAre(8, 9));
-  lanes_->Pull(kRun);
+  lanes_->Pull(kRun, /*needed=*/true);
   Await([&] { return ended_.contains(kRun); });
   EXPECT_EQ(ended_[kRun], 10);
   EXPECT_THAT(failed_, IsEmpty());
@@ -184,8 +184,8 @@ TEST_F(LaneEngineTest, GivesABlockForEachPullThenTheTailThenTheEnd) {
 TEST_F(LaneEngineTest, WhatIsPulledBeforeThePlanIsThereComesOnce) {
   Begin(kBatches);
   Start(kRun);
-  lanes_->Pull(kRun);
-  lanes_->Pull(kRun);
+  lanes_->Pull(kRun, /*needed=*/true);
+  lanes_->Pull(kRun, /*needed=*/true);
   Await([&] { return !made_[kRun].empty(); });
   AwaitListing();
   EXPECT_THAT(made_[kRun], SizeIs(1));
@@ -275,12 +275,12 @@ TEST_F(LaneEngineTest, ALaneThatComesOutDifferentlyElsewhereIsAnError) {
 TEST_F(LaneEngineTest, WhatIsStoppedGivesNothingMore) {
   Begin(kBatches);
   Start(kRun);
-  lanes_->Pull(kRun);
+  lanes_->Pull(kRun, /*needed=*/true);
   lanes_->Stop(kRun);
   Start(kOther);
   PullOne(kOther);
   lanes_->Stop(kOther);
-  lanes_->Pull(kOther);
+  lanes_->Pull(kOther, /*needed=*/true);
   lanes_->Stop(kOther);  // Again: nothing.
   AwaitListing();
   EXPECT_THAT(made_[kRun], IsEmpty());
@@ -304,10 +304,10 @@ TEST_F(LaneEngineTest, ALaneThatFailsIsTold) {
       "6)})\n%2 = batch(%1, size=4)\n");
   Start(kRun);
   PullOne(kRun);
-  lanes_->Pull(kRun);
+  lanes_->Pull(kRun, /*needed=*/true);
   Await([&] { return failed_.contains(kRun); });
   EXPECT_THAT(failed_[kRun].message(), HasSubstr("map (%1)"));
-  lanes_->Pull(kRun);  // It is over.
+  lanes_->Pull(kRun, /*needed=*/true);  // It is over.
   AwaitListing();
   EXPECT_THAT(made_[kRun], SizeIs(1));
 }

@@ -58,7 +58,9 @@ void WindowEngine::Do(const delivery::WindowAction& action) {
   } else if (const auto* stop = std::get_if<delivery::StopRun>(&action)) {
     engine_.Stop(stop->run);
   } else if (const auto* pull = std::get_if<delivery::Pull>(&action)) {
-    engine_.Pull(pull->run);
+    engine_.Pull(pull->run, pull->needed);
+  } else if (const auto* hurry = std::get_if<delivery::Hurry>(&action)) {
+    engine_.Hurry(hurry->run);
   } else if (const auto* drop = std::get_if<delivery::Drop>(&action)) {
     engine_.Drop(drop->token);
   } else if (const auto* compose = std::get_if<delivery::Compose>(&action)) {

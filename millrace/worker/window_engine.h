@@ -35,7 +35,9 @@ class WindowEngine {
 
   void Stop(delivery::RunId run) { windows_.Stop(run); }
 
-  void Pull(delivery::RunId run) { windows_.Pull(run); }
+  void Pull(delivery::RunId run, bool needed) { windows_.Pull(run, needed); }
+
+  void Hurry(delivery::RunId run) { windows_.Hurry(run); }
 
   void Drop(delivery::Token token) { windows_.Drop(token); }
 

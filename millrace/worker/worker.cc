@@ -327,7 +327,9 @@ void Worker::Process::Do(const delivery::ServerAction& action, bool last_use) {
     running_.erase(stop->run);
     runs_->Stop(stop->run);
   } else if (const auto* pull = std::get_if<delivery::Pull>(&action)) {
-    runs_->Pull(pull->run);
+    runs_->Pull(pull->run, pull->needed);
+  } else if (const auto* hurry = std::get_if<delivery::Hurry>(&action)) {
+    runs_->Hurry(hurry->run);
   } else if (const auto* drop = std::get_if<delivery::Drop>(&action)) {
     runs_->Drop(drop->token);
   } else if (const auto* batch = std::get_if<delivery::SendBatch>(&action)) {
