@@ -174,8 +174,9 @@ class World {
     for (const ServerAction& action : server_.TakeActions()) {
       std::visit([&](const auto& one) { Do(one, refused); }, action);
     }
-    // A job that has none at work gets one beyond the limit.
-    CHECK_LE(server_.runs(), kOptions.runs_max + kJobs);
+    // A job that has none at work gets one beyond the limit; each reader may speak of
+    // one that nobody else knows.
+    CHECK_LE(server_.runs(), kOptions.runs_max + kJobs + kReaders);
     if (refused.empty()) return;
     for (const ReaderId reader : refused) Gone(reader);
     DoActions();

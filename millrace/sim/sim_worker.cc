@@ -8,7 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/time/time.h"
 
 #include "millrace/api/service.h"

@@ -1,5 +1,6 @@
 #include "millrace/worker/lane_engine.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -241,7 +242,7 @@ void LaneEngine::Compose(const delivery::Compose& compose) {
 absl::StatusOr<core::Block> LaneEngine::Rows(delivery::Token token, int64_t skip,
                                              int64_t rows) const {
   const auto& [made, all] = blocks_.at(token);
-  const core::Block block = TRY(made);
+  core::Block block = TRY(made);
   if (rows == all) return block;
   if (block.rows() == all) return block.Slice(skip, rows);
   return TRY(block.Unstack()).Slice(skip, rows).Stack(rows);
