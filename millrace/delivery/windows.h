@@ -76,7 +76,7 @@ struct GiveSkip {
   int64_t end = 0;
 };
 
-// The first five are the engine's to do, whose runs have numbers of their own.
+// The first six are the engine's to do, whose runs have numbers of their own.
 using WindowAction = std::variant<StartRun, StopRun, Pull, Hurry, Drop, Compose,
                                   GiveMade, GiveEnd, GiveFailure, GiveSkip>;
 

@@ -10,8 +10,8 @@
 
 namespace millrace::exec {
 
-// What says which of several works comes first.
-struct WorkTurn {
+// Which of several works comes first.
+struct Urgency {
   bool needed = true;  // Somebody waits for what comes of it; else it is made ahead.
   int64_t served = 0;  // What it was given; it only grows.
 };
@@ -40,7 +40,7 @@ class EngineWork {
   // Whether its consumer would get an answer: a block, the end, or an error.
   virtual bool ready() const = 0;
 
-  virtual WorkTurn turn() const = 0;
+  virtual Urgency urgency() const = 0;
 
   // Signalled when it became ready, or its last running task ended.
   virtual base::CondVar& changed() = 0;

@@ -195,7 +195,7 @@ class LaneRun final : private EngineWork, private Joiner {
   int running() const override { return running_ + calling_; }
 
   // Blocks, so that of many lanes each comes to its next one before any is far ahead.
-  WorkTurn turn() const override { return {needed_, lane_->accepted()}; }
+  Urgency urgency() const override { return {needed_, lane_->accepted()}; }
 
   bool ready() const override;
 

@@ -111,6 +111,23 @@ TEST(LaneRunTest, AnEngineWithoutThreadsRunsLanesTooAlsoForSeveralReaders) {
   }
 }
 
+TEST(LaneRunTest, WhatIsMadeAheadLeavesMemoryToWhatIsNeeded) {
+  Engine engine({.threads = 0, .memory_bytes = 1 << 20});
+  const auto plan = PlanOf(engine,
+                           "%0 = range(stop=400000) "
+                           "%1 = shuffle(%0, window=40000, seed=7) "
+                           "%2 = batch(%1, size=1000)");
+  const auto needed = MustOpen(engine, plan, {.lane = 0});
+  ASSERT_TRUE((*needed->Next()).has_value());
+  ASSERT_GT(engine.memory().used_bytes, (1 << 20) / 4) << "its window";
+  const auto ahead = MustOpen(engine, plan, {.lane = 1});
+  ahead->SetNeeded(false);
+  EXPECT_THAT(ahead->Next(base::RealClock().Now()),
+              StatusIs(absl::StatusCode::kDeadlineExceeded));
+  ahead->SetNeeded(true);
+  EXPECT_TRUE((*ahead->Next()).has_value());
+}
+
 // Signalled from the engine's threads.
 class Signal {
  public:

@@ -48,7 +48,7 @@ class PassRun final : public EngineWork, private Joiner {
   int running() const override { return running_; }
 
   // Tasks, so that each of several passes has its turn.
-  WorkTurn turn() const override { return {.served = claims_}; }
+  Urgency urgency() const override { return {.served = claims_}; }
 
   void Stop() override { stopped_ = true; }
 

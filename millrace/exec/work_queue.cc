@@ -50,12 +50,12 @@ EngineWork* WorkQueue::Pick(absl::FunctionRef<bool(EngineWork&)> ask) {
 }
 
 int64_t WorkQueue::ServedOf(const Entry& entry) {
-  return entry.had + entry.work->turn().served;
+  return entry.handicap + entry.work->urgency().served;
 }
 
 bool WorkQueue::Precedes(const Entry& one, const Entry& other) {
   const auto rank = [](const Entry& entry) {
-    return std::tuple(!entry.work->turn().needed, ServedOf(entry), entry.number);
+    return std::tuple(!entry.work->urgency().needed, ServedOf(entry), entry.number);
   };
   return rank(one) < rank(other);
 }
@@ -64,7 +64,7 @@ bool WorkQueue::Precedes(const Entry& one, const Entry& other) {
 // before: what it might have had meanwhile is not made up for.
 void WorkQueue::Rank(Equals& equals) {
   for (Entry& entry : equals) {
-    const bool needed = entry.work->turn().needed;
+    const bool needed = entry.work->urgency().needed;
     if (entry.counted_as == needed) continue;
     entry.counted_as.reset();
     std::optional<int64_t> least;
@@ -72,7 +72,7 @@ void WorkQueue::Rank(Equals& equals) {
       if (other.counted_as != needed) continue;
       least = std::min(least.value_or(ServedOf(other)), ServedOf(other));
     }
-    if (least) entry.had += std::max<int64_t>(0, *least - ServedOf(entry));
+    if (least) entry.handicap += std::max<int64_t>(0, *least - ServedOf(entry));
     entry.counted_as = needed;
   }
   if (!std::ranges::is_sorted(equals, Precedes)) std::ranges::sort(equals, Precedes);
@@ -83,13 +83,14 @@ EngineWork* WorkQueue::PickOf(Equals& equals,
                               absl::FunctionRef<bool(EngineWork&)> ask) {
   Rank(equals);
   for (Entry& entry : equals) {
-    const WorkTurn turn = entry.work->turn();
+    const Urgency urgency = entry.work->urgency();
     const int64_t served = ServedOf(entry);
     if (!ask(*entry.work)) continue;
     for (Entry& before : equals) {
       if (&before == &entry) break;
-      if (before.work->turn().needed != turn.needed || !IsIdle(*before.work)) continue;
-      before.had += std::max<int64_t>(0, served - ServedOf(before));
+      if (before.work->urgency().needed != urgency.needed || !IsIdle(*before.work))
+        continue;
+      before.handicap += std::max<int64_t>(0, served - ServedOf(before));
     }
     return entry.work;
   }

@@ -39,8 +39,8 @@ class WorkQueue {
  private:
   struct Entry {
     EngineWork* work;
-    int64_t number;   // The longer it is here, the lower.
-    int64_t had = 0;  // It counts as having been served so much more.
+    int64_t number;        // The longer it is here, the lower.
+    int64_t handicap = 0;  // It counts as having been served so much more.
     std::optional<bool> counted_as = {};  // As needed, or not, when that was set.
   };
 

@@ -34,11 +34,11 @@ class Named final : public EngineWork {
 
   void Stop() override {}
 
-  int running() const override { return 0; }
+  int running() const override { return tasks; }
 
   bool ready() const override { return false; }
 
-  WorkTurn turn() const override { return {needed, counts ? served : 0}; }
+  Urgency urgency() const override { return {needed, counts ? served : 0}; }
 
   base::CondVar& changed() override { return changed_; }
 
@@ -47,6 +47,7 @@ class Named final : public EngineWork {
   bool needed = true;
   bool counts = true;  // Else nothing came of it yet, however often it was served.
   int64_t served = 0;
+  int tasks = 0;
 
  private:
   base::CondVar changed_;
@@ -115,6 +116,25 @@ TEST_F(WorkQueueTest, WhoHadNothingToDoDoesNotMakeUpForIt) {
   EXPECT_EQ(Turns(5), "b b b b b ");
   a.busy = true;
   EXPECT_EQ(Turns(6), "a a b a b a ") << "but for one turn";
+}
+
+TEST_F(WorkQueueTest, WhoWaitsForATaskOfItsOwnKeepsItsPlace) {
+  Named& a = Add("a", {});
+  Add("b", {});
+  a.busy = false;
+  a.tasks = 1;
+  EXPECT_EQ(Turns(3), "b b b ");
+  a.busy = true;
+  EXPECT_EQ(Turns(5), "a a a a b ") << "until it has had as many";
+}
+
+TEST_F(WorkQueueTest, WhoComesToBeNeededDoesNotMakeUpForBefore) {
+  Add("a", {});
+  Named& b = Add("b", {});
+  b.needed = false;
+  EXPECT_EQ(Turns(4), "a a a a ");
+  b.needed = true;
+  EXPECT_EQ(Turns(4), "a b a b ");
 }
 
 TEST_F(WorkQueueTest, WhatIsMadeAheadComesBehindWhatIsNeeded) {

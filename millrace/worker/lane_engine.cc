@@ -152,6 +152,7 @@ void LaneEngine::Open(delivery::RunId id) {
       engine_.OpenLane(passes_[KeyOf(run.start.lane)].plan, work, std::move(options));
   if (!lane.ok()) return Fail(id, lane.status());
   run.lane = *std::move(lane);
+  run.lane->SetNeeded(run.needed);
   Poll(id);
 }
 
@@ -172,15 +173,19 @@ void LaneEngine::Pull(delivery::RunId id, bool needed) {
   if (found == runs_.end()) return;
   Run& run = found->second;
   run.pulled = true;
-  run.needed = needed;
+  SetNeeded(run, needed);
   Poll(id);
 }
 
 void LaneEngine::Hurry(delivery::RunId id) {
   const auto found = runs_.find(id);
   if (found == runs_.end()) return;
-  found->second.needed = true;
-  if (found->second.lane != nullptr) found->second.lane->SetNeeded(true);
+  SetNeeded(found->second, true);
+}
+
+void LaneEngine::SetNeeded(Run& run, bool needed) {
+  if (std::exchange(run.needed, needed) == needed || run.lane == nullptr) return;
+  run.lane->SetNeeded(needed);
 }
 
 void LaneEngine::Poll(delivery::RunId id) {
@@ -188,7 +193,6 @@ void LaneEngine::Poll(delivery::RunId id) {
   if (found == runs_.end()) return;
   Run& run = found->second;
   if (!run.pulled || run.lane == nullptr) return;
-  run.lane->SetNeeded(run.needed);
   absl::StatusOr<std::optional<exec::LaneBatch>> next = run.lane->TryNext();
   if (!next.ok()) return Fail(id, next.status());
   if (*next) return OnBatch(id, **std::move(next));

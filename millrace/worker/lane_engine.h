@@ -82,7 +82,7 @@ class LaneEngine {
     delivery::StartRun start;
     std::unique_ptr<exec::LaneRun> lane = nullptr;
     bool pulled = false;
-    bool needed = false;
+    bool needed = true;
   };
 
   struct MadeBlock {
@@ -104,6 +104,7 @@ class LaneEngine {
   void AskForPlan(const delivery::JobLane& lane);
   void OnPlanned(const PassKey& key, const absl::StatusOr<SharedPlan>& plan);
   void Open(delivery::RunId id);
+  static void SetNeeded(Run& run, bool needed);
   void Poll(delivery::RunId id);
   void OnBatch(delivery::RunId id, exec::LaneBatch batch);
   void Fail(delivery::RunId id, const absl::Status& status);
