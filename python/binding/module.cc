@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "lock.h"
 #include "objects.h"
 #include "runners.h"
 #include "service.h"
@@ -35,8 +36,6 @@ namespace {
 
 namespace nb = nanobind;
 
-using WithoutLock = nb::call_guard<nb::gil_scoped_release>;
-
 // Raises an error as the class that millrace.errors has for its code.
 void Raise(const python::Error& error) {
   const nb::object make = nb::module_::import_("millrace.errors").attr("make");
@@ -52,7 +51,7 @@ class Waiting {
       : iterator_(iterator), waiting_(std::move(waiting)) {}
 
   bool operator()() const {
-    const nb::gil_scoped_acquire lock;
+    const WithLock lock;
     if (WasInterrupted()) return true;
     if (waiting_.is_none()) return false;
     try {
@@ -75,7 +74,7 @@ class AnswersHere {
   explicit AnswersHere(nb::object answer) : answer_(Kept(std::move(answer))) {}
 
   python::HereAnswer operator()(const python::HereQuestion& question) const {
-    const nb::gil_scoped_acquire lock;
+    const WithLock lock;
     if (PyErr_Occurred() != nullptr) return {.raised = true};
     try {
       return Ask(question);
@@ -121,7 +120,7 @@ nb::object Next(python::Iterator& iterator) {
 nb::list Origins(const python::Iterator& iterator, int64_t row) {
   std::vector<std::vector<python::Origin>> origins;
   {
-    const nb::gil_scoped_release without_lock;
+    const WithoutLock without_lock;
     origins = iterator.Origins(row);
   }
   nb::list rows;
@@ -151,7 +150,7 @@ std::unique_ptr<python::Iterator> Open(const python::Engine& engine,
   if (!here.is_none()) settings.here = AnswersHere(std::move(here));
   std::unique_ptr<python::Iterator> iterator;
   {
-    const nb::gil_scoped_release without_lock;
+    const WithoutLock without_lock;
     iterator = engine.Open(pipeline, settings);
   }
   iterator->SetInterrupt(Waiting(*iterator, std::move(waiting)));
@@ -162,7 +161,7 @@ int64_t Save(const python::Engine& engine, const python::Pipeline& pipeline,
              const std::string& folder, const std::string& format, int64_t file_bytes,
              bool replace, uint64_t seed, const nb::object& progress) {
   const auto interrupt = [&](int64_t rows) {
-    const nb::gil_scoped_acquire lock;
+    const WithLock lock;
     try {
       progress(rows);
     } catch (nb::python_error& error) {
@@ -214,7 +213,7 @@ int RunCommand(std::vector<std::string> words) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  const nb::gil_scoped_release without_lock;
+  const WithoutLock without_lock;
   return cli::RunCommand(static_cast<int>(words.size()), arguments.data());
 }
 
@@ -240,7 +239,7 @@ void AddPipelines(nb::module_& module) {
           [](const std::string& name, const nb::dict& arguments,
              const std::vector<python::Pipeline>& inputs, int64_t reserved) {
             const python::NamedArguments given = ToArguments(arguments);
-            const nb::gil_scoped_release without_lock;
+            const WithoutLock without_lock;
             return python::Pipeline::Make(name, given, inputs, reserved);
           },
           nb::arg("operator"), nb::arg("arguments"), nb::arg("inputs"),
@@ -259,7 +258,7 @@ void AddPipelines(nb::module_& module) {
            [](const python::Pipeline& self) {
              python::CountedRows counted;
              {
-               const nb::gil_scoped_release without_lock;
+               const WithoutLock without_lock;
                counted = self.Count();
              }
              return nb::make_tuple(counted.rows, counted.why_unknown);
@@ -268,7 +267,7 @@ void AddPipelines(nb::module_& module) {
       .def_prop_ro("row_fingerprint", &python::Pipeline::RowFingerprint)
       .def_prop_ro("is_random", &python::Pipeline::IsRandom)
       .def_prop_ro("batches", &python::Pipeline::Batches)
-      .def("explain", &python::Pipeline::Explain, WithoutLock());
+      .def("explain", &python::Pipeline::Explain, Unlocked());
 }
 
 void AddTracer(nb::module_& module) {
@@ -297,19 +296,18 @@ void AddTracer(nb::module_& module) {
 }
 
 void AddEngines(nb::module_& module) {
-  nb::class_<python::Mark>(module, "Mark")
-      .def("json", &python::Mark::Json, WithoutLock());
+  nb::class_<python::Mark>(module, "Mark").def("json", &python::Mark::Json, Unlocked());
   nb::class_<python::Iterator>(module, "Iterator")
       .def("next", &Next)
-      .def("drain", &python::Iterator::Drain, WithoutLock())
+      .def("drain", &python::Iterator::Drain, Unlocked())
       .def("origins", &Origins)
-      .def("cancel", &python::Iterator::Cancel, WithoutLock())
+      .def("cancel", &python::Iterator::Cancel, Unlocked())
       .def(
           "state", [](const python::Iterator& self) { return self.State().Json(); },
-          WithoutLock())
+          Unlocked())
       .def("mark", &python::Iterator::State)
-      .def("facts", &python::Iterator::Facts, WithoutLock())
-      .def("report", &python::Iterator::Report, WithoutLock())
+      .def("facts", &python::Iterator::Facts, Unlocked())
+      .def("report", &python::Iterator::Report, Unlocked())
       .def_prop_ro("given", &python::Iterator::given)
       .def_prop_ro("lanes", &python::Iterator::Lanes);
   nb::class_<python::Engine>(module, "Engine")

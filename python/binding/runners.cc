@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "lock.h"
 #include "objects.h"
 #include "waiting.h"
 
@@ -22,8 +23,6 @@ namespace millrace::binding {
 namespace {
 
 namespace nb = nanobind;
-
-using WithoutLock = nb::call_guard<nb::gil_scoped_release>;
 
 // Gives (names, columns, identities) of a frame. The columns are over its memory.
 nb::object ReadFrame(const nb::object& memory, int64_t offset, int64_t bytes) {
@@ -55,7 +54,7 @@ python::ResultColumn ToResults(const std::string& name, nb::handle values) {
 void AddRunners(nb::module_& module) {
   module.def("configure_runners", &python::ConfigureRunners);
   module.def("after_fork", &python::AfterFork);
-  module.def("clear_runners", &python::ClearRunners, WithoutLock());
+  module.def("clear_runners", &python::ClearRunners, Unlocked());
   module.def("runner_pids", &python::RunnerPids);
   module.def("sample_function", [](const python::Engine& engine,
                                    const python::Pipeline& input,

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "lock.h"
 #include "objects.h"
 #include "waiting.h"
 
@@ -27,8 +28,6 @@ namespace {
 
 namespace nb = nanobind;
 
-using WithoutLock = nb::call_guard<nb::gil_scoped_release>;
-
 // Asked now and then while something is waited for: tells of a signal that came, Ctrl-C
 // above all, and lets the package say what is waited for.
 class Interrupt {
@@ -36,7 +35,7 @@ class Interrupt {
   explicit Interrupt(nb::object waiting) : waiting_(Kept(std::move(waiting))) {}
 
   bool operator()() const {
-    const nb::gil_scoped_acquire lock;
+    const WithLock lock;
     if (WasInterrupted()) return true;
     try {
       (*waiting_)();
@@ -114,7 +113,7 @@ int64_t Save(const python::Pipeline& pipeline, const nb::dict& address,
   const python::ServiceAddress to = ToAddress(address);
   const python::JobChoice chosen = ToChoice(choice);
   const auto interrupt = [&](int64_t lanes, int64_t done, int64_t before) {
-    const nb::gil_scoped_acquire lock;
+    const WithLock lock;
     try {
       progress(lanes, done, before);
     } catch (nb::python_error& error) {
@@ -164,13 +163,13 @@ void AddService(nb::module_& module) {
       .def_static("open", &Open, nb::arg("pipeline"), nb::kw_only(), nb::arg("address"),
                   nb::arg("choice"), nb::arg("state").none(), nb::arg("waiting"))
       .def("next", &Next)
-      .def("start_pass", &python::ServiceJob::StartPass, WithoutLock())
+      .def("start_pass", &python::ServiceJob::StartPass, Unlocked())
       .def("leave_pass", &python::ServiceJob::LeavePass)
-      .def("close", &python::ServiceJob::Close, WithoutLock())
+      .def("close", &python::ServiceJob::Close, Unlocked())
       .def(
           "state", [](const python::ServiceJob& self) { return self.State().Json(); },
-          WithoutLock())
-      .def("mark", &python::ServiceJob::State, WithoutLock())
+          Unlocked())
+      .def("mark", &python::ServiceJob::State, Unlocked())
       .def_prop_ro("seed", &python::ServiceJob::seed)
       .def_prop_ro("current_pass", &python::ServiceJob::pass)
       .def("carriers", &CarriersOf)

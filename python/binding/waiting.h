@@ -6,6 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "lock.h"
+
 #include "millrace/adapters/python/plain.h"
 
 namespace millrace::binding {
@@ -13,14 +15,15 @@ namespace millrace::binding {
 // Keeps an object for those who have not the interpreter's lock.
 inline std::shared_ptr<const nanobind::object> Kept(nanobind::object object) {
   return {new nanobind::object(std::move(object)), [](const nanobind::object* kept) {
-            const nanobind::gil_scoped_acquire lock;
+            if (InterpreterEnds()) return;  // It goes with all that is left.
+            const WithLock lock;
             delete kept;
           }};
 }
 
 // Tells of a signal that came, Ctrl-C above all; what its handler raised stays raised.
 inline bool WasInterrupted() {
-  const nanobind::gil_scoped_acquire lock;
+  const WithLock lock;
   return PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0;
 }
 
@@ -28,7 +31,7 @@ inline bool WasInterrupted() {
 template <typename Action>
 auto WithoutPython(const Action& action) {
   try {
-    const nanobind::gil_scoped_release without_lock;
+    const WithoutLock without_lock;
     return action();
   } catch (const python::Error&) {
     if (PyErr_Occurred() != nullptr) throw nanobind::python_error();
