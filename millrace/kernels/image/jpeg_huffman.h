@@ -1,7 +1,7 @@
 // Reads the Huffman codes of plain JPEGs in libjpeg's place, which is most of the work
-// of decoding a photo: one look into a table gives a coefficient with its bits, where
-// libjpeg looks up the code, and takes the bits behind it in a second step. All else
-// stays libjpeg's: markers, transform, colours.
+// of decoding a photo: one look into a table gives two coefficients with their bits,
+// where they are short, while libjpeg looks up one code, and takes the bits behind it
+// in a second step. All else stays libjpeg's: markers, transform, colours.
 //
 //   if (JpegHuffman::Reads(info)) huffman.Begin(info);  // After jpeg_start_decompress.
 //   ok = huffman.ReadMcu(info, blocks);                 // As libjpeg's decode_mcu.
@@ -50,13 +50,31 @@ class JpegHuffman {
     uint8_t bits;
   };
 
-  struct Table {
-    std::array<Look, size_t{1} << kLookBits> looks;
-    // Of the codes of each length: where they end, as the first bits of 16, and what
-    // gives a code's place among the symbols.
+  // A look, and the next one where both are whole coefficients; else they are one.
+  struct Pair {
+    uint8_t both_bits;  // Of both. First, where it needs no step to be taken out.
+    uint8_t places;     // Of both, with the zeros before them; of a code: too many.
+    uint8_t zeros;      // Of a code: its symbol.
+    uint8_t bits;
+    int16_t value;
+    int16_t next_value;
+  };
+
+  using Looks = std::array<Look, size_t{1} << kLookBits>;
+  using Pairs = std::array<Pair, size_t{1} << kLookBits>;
+
+  // The codes that are longer than a look: where those of each length end, as the first
+  // bits of 16, and what gives a code's place among the symbols.
+  struct LongCodes {
     std::array<uint32_t, kCodeBitsMax + 2> ends;
     std::array<int32_t, kCodeBitsMax + 1> offsets;
     const uint8_t* symbols;
+  };
+
+  template <typename Entries>
+  struct Table {
+    Entries looks;
+    LongCodes codes;
   };
 
   // The next bits, the first of them highest.
@@ -82,15 +100,16 @@ class JpegHuffman {
     uint8_t symbol;
   };
 
-  static void AddCode(const Code& code, bool zeros, Table& table);
-  static void Make(const JHUFF_TBL& from, bool zeros, Table& table);
-  static int TakeSymbol(const Table& table, const Look& look, Bits& bits);
-  static int32_t TakeDifference(const Table& table, Bits& bits);
+  static void AddCode(const Code& code, bool zeros, Looks& looks);
+  static void Make(const JHUFF_TBL& from, bool zeros, Looks& looks, LongCodes& codes);
+  static void Join(const Looks& looks, Pairs& pairs);
+  static int TakeSymbol(const LongCodes& codes, int symbol, int length, Bits& bits);
+  static int32_t TakeDifference(const Table<Looks>& table, Bits& bits);
   template <bool stores>
-  static bool TakeBlock(const Table& table, Bits& bits, JCOEF* block);
+  static bool TakeBlock(const Table<Pairs>& table, Bits& bits, JCOEF* block);
 
-  std::array<Table, NUM_HUFF_TBLS> dc_;
-  std::array<Table, NUM_HUFF_TBLS> ac_;
+  std::array<Table<Looks>, NUM_HUFF_TBLS> dc_;
+  std::array<Table<Pairs>, NUM_HUFF_TBLS> ac_;
   std::array<int32_t, MAX_COMPS_IN_SCAN> last_dc_;
   Bits bits_;
   bool has_read_;
