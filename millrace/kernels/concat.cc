@@ -113,20 +113,56 @@ absl::StatusOr<ValueType> InferJoined(const KernelTypes& types) {
   return type;
 }
 
+// Writes pieces of each operand in turn, as many as `outer`. Some of these at a time,
+// so that what is written in parts stays in the processor's cache.
+template <typename Bits>
+void WritePieces(absl::Span<const Tensor> tensors, int64_t outer, Bits* out) {
+  constexpr int64_t kAtOnce = 64;
+  int64_t turn = 0;  // Values of one piece of each.
+  for (const Tensor& tensor : tensors) turn += tensor.count() / outer;
+  for (int64_t first = 0; first < outer; first += kAtOnce) {
+    const int64_t some = std::min(kAtOnce, outer - first);
+    Bits* begin = out + first * turn;
+    for (const Tensor& tensor : tensors) {
+      const int64_t piece = tensor.count() / outer;
+      const Bits* from = ValuesOf(tensor).As<Bits>() + first * piece;
+      if (piece == 1) {
+        for (int64_t i = 0; i < some; ++i) begin[i * turn] = from[i];
+      } else {
+        for (int64_t i = 0; i < some; ++i) {
+          std::copy_n(from + i * piece, piece, begin + i * turn);
+        }
+      }
+      begin += piece;
+    }
+  }
+}
+
+void WriteTexts(absl::Span<const Tensor> tensors, int64_t outer, ValueWriter& out) {
+  for (int64_t i = 0; i < outer; ++i) {
+    for (const Tensor& tensor : tensors) {
+      const int64_t piece = tensor.count() / outer;
+      const Values values = ValuesOf(tensor).From(piece == 0 ? 0 : i * piece);
+      CHECK_EQ(CopyValues({&values, 1}, piece, out), piece);
+    }
+  }
+}
+
 // Writes the values of all along the axis `at` of the result, of which each has the
 // part that fits between. `count` of the result's axes are outside of it.
 absl::StatusOr<Tensor> JoinTensors(absl::Span<const Tensor> tensors,
                                    const Shape& result, int at, core::Pool& pool) {
   int64_t outer = 1;
   for (int axis = 0; axis < at; ++axis) outer *= result[axis];
+  const DType dtype = tensors[0].dtype();
   const int64_t count = TRY(result.CountChecked());
-  ValueWriter out = TRY(ValueWriter::Open(tensors[0].dtype(), count, pool));
-  for (int64_t i = 0; i < outer; ++i) {
-    for (const Tensor& tensor : tensors) {
-      const int64_t part = tensor.count() / outer;
-      const Values values = ValuesOf(tensor).From(part == 0 ? 0 : i * part);
-      CHECK_EQ(CopyValues({&values, 1}, part, out), part);
-    }
+  ValueWriter out = TRY(ValueWriter::Open(dtype, count, pool));
+  if (core::IsVariable(dtype)) {
+    WriteTexts(tensors, outer, out);
+  } else if (count > 0) {
+    VisitSize(core::SizeOf(dtype), [&]<typename Bits>() {
+      WritePieces(tensors, outer, out.Take<Bits>(count));
+    });
   }
   return std::move(out).ToTensor(result);
 }
