@@ -73,6 +73,7 @@ Lane::Lane(const With& with, const LaneStart& start)
       range_(start.range),
       turn_(start.turn),
       position_(start.position),
+      known_position_(start.known_position),
       digests_(start.digests),
       ready_(start.ready) {
   Build();
@@ -186,8 +187,12 @@ std::unique_ptr<StageRun> Lane::MakeStage(const Stage& stage, Sink& next) {
     case Stage::Kind::kRowWise:
       row_wise_.push_back(&with_.work.Of(stage));
       return std::make_unique<RowWiseStage>(
-          *row_wise_.back(), RowWiseStage::Place{range_.lane, turn_, position_}, next,
-          limits, place.meters);
+          *row_wise_.back(),
+          RowWiseStage::Place{.lane = range_.lane,
+                              .turn = turn_,
+                              .position = position_ ? position_ : known_position_,
+                              .follows = !position_},
+          next, limits, place.meters);
     case Stage::Kind::kInOrder:
       break;
   }

@@ -27,8 +27,10 @@ namespace millrace::exec {
 struct LaneStart {
   lanes::LaneRange range = {};  // Rows before it begins are skipped.
   int64_t turn = 0;             // Which of the lanes of the run it is.
-  // Of its first row among those of the pass, where no lane before it changes that.
+  // Of its first row among those of the pass, where it shares no batch with others.
   std::optional<int64_t> position = {};
+  // The same where it may, if that is known beforehand.
+  std::optional<int64_t> known_position = {};
   QueueLimits ready = {};  // What may wait for the consumer.
   bool digests = false;    // Rows are digested: items say up to where.
 };
@@ -110,6 +112,7 @@ class Lane final : public Sink {
   const lanes::LaneRange range_;
   const int64_t turn_;
   const std::optional<int64_t> position_;
+  const std::optional<int64_t> known_position_;
   const bool digests_;
   int skip_place_ = -1;
   int64_t accepted_ = 0;

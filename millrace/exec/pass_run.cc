@@ -115,6 +115,7 @@ bool PassRun::OpenLane() {
   // Whether a lane is the last must be known when it opens.
   while (next_lane_ + 1 >= lanes_.size() && plan_.growing != nullptr) GrowLanes();
   if (next_lane_ == lanes_.size()) return false;
+  const std::optional<int64_t> known_position = KnownPosition();
   const auto turn = static_cast<int64_t>(next_lane_++);
   // In any order each lane has batches of its own.
   std::optional<int64_t> position;
@@ -125,6 +126,7 @@ bool PassRun::OpenLane() {
       with, LaneStart{.range = lanes_[turn],
                       .turn = turn,
                       .position = position,
+                      .known_position = known_position,
                       .ready = {.items = kReadyItemsMax,
                                 .bytes = place_.memory.budget_bytes() / 4}}));
   Lane& lane = *open_.back();
@@ -136,6 +138,17 @@ bool PassRun::OpenLane() {
     BeginJoining(lane, *std::exchange(carry_, std::nullopt));
   }
   return true;
+}
+
+// Of the first row of the next lane, where the rows of all lanes before are known.
+std::optional<int64_t> PassRun::KnownPosition() {
+  if (next_lane_ > 0 && position_) {
+    const lanes::LaneRange& before = lanes_[next_lane_ - 1];
+    const bool known = before.end < lanes::kRowsMax;
+    position_ =
+        known ? std::optional(*position_ + before.end - before.begin) : std::nullopt;
+  }
+  return position_;
 }
 
 void PassRun::BeginJoining(Lane& lane, Carry carry) {

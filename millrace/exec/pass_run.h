@@ -78,6 +78,7 @@ class PassRun final : public EngineWork, private Joiner {
   bool OpenLane();
   bool MayOpenLane() const;
   void GrowLanes();
+  std::optional<int64_t> KnownPosition();
 
   bool any_order() const { return plan_.order == Delivery::kAny; }
 
@@ -98,7 +99,9 @@ class PassRun final : public EngineWork, private Joiner {
   std::vector<lanes::LaneRange> lanes_;
   PassWork work_;
   std::deque<std::unique_ptr<Lane>> open_;
-  size_t next_lane_ = 0;        // In lanes_.
+  size_t next_lane_ = 0;  // In lanes_.
+  // Of the first row of the lane opened last, in the pass, as far as that is known.
+  std::optional<int64_t> position_ = 0;
   size_t joined_ = 0;           // Lanes whose joining operator has ended.
   std::optional<Carry> carry_;  // For a lane that is not open yet.
   bool ending_ = false;         // In any order: a lane comes to its end.

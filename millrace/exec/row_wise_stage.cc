@@ -55,20 +55,25 @@ void RowWiseStage::TakeRows(int64_t rows, Task& task) {
   }
 }
 
-// Where a row will lie is known once all lanes before have all their rows. Until then,
-// and where there is no memory for a whole batch, rows are joined by copying.
+// Where a row will lie is known once all lanes before have all their rows, if not
+// beforehand. Until then, and where there is no memory for a whole batch, rows are
+// joined by copying.
 bool RowWiseStage::TakeRowsToSlots(int64_t rows, Task& task) {
   if (!work_.slots) return false;
-  if (!position_ && work_.counted_lanes == turn_) position_ = work_.counted_rows;
+  if (work_.counted_lanes == turn_) FindPosition();
   if (!position_) return false;
   const int64_t position = *position_ + rows_claimed_;
   task.in.push_back(queue_.PopRows(std::min(rows, work_.slots->RowsFrom(position))));
   const int64_t taken = task.in.back().block.rows();
   if (taken == 0) return true;  // An error on its way, or a row left out.
-  absl::StatusOr<std::vector<core::Buffer>> places =
-      work_.slots->Claim(position, taken);
-  if (places.ok()) task.places = *std::move(places);
+  task.places = work_.slots->Claim(position, taken);
   return true;
+}
+
+void RowWiseStage::FindPosition() {
+  if (position_) return;
+  position_ = work_.counted_rows;
+  work_.slots->GiveUp(*position_, rows_claimed_);
 }
 
 void RowWiseStage::Run(Task& task, int thread) {
@@ -124,7 +129,7 @@ void RowWiseStage::Flush() {
 void RowWiseStage::EndInput() {
   input_ended_ = true;
   if (counts_ && work_.slots && work_.counted_lanes == turn_) {
-    position_ = work_.counted_rows;
+    FindPosition();
     work_.counted_rows += rows_accepted_;
     ++work_.counted_lanes;
   }

@@ -40,11 +40,12 @@ struct RowWiseWork {
 class RowWiseStage final : public StageRun {
  public:
   // Which lane it is: its number, which of the lanes of the run, and its position in
-  // the pass, where that does not depend on the lanes before.
+  // the pass: where that does not depend on the lanes before, or is known of them.
   struct Place {
     int64_t lane = 0;
     int64_t turn = 0;
     std::optional<int64_t> position = {};
+    bool follows = true;  // On the lanes before.
   };
 
   // Requires: all outlive it.
@@ -53,7 +54,7 @@ class RowWiseStage final : public StageRun {
       : work_(work),
         lane_(place.lane),
         turn_(place.turn),
-        counts_(!place.position),
+        counts_(place.follows),
         position_(place.position),
         next_(next),
         queue_(limits),
@@ -77,13 +78,14 @@ class RowWiseStage final : public StageRun {
   int64_t RowsPerTask() const;
   void TakeRows(int64_t rows, Task& task);
   bool TakeRowsToSlots(int64_t rows, Task& task);
+  void FindPosition();
   void Flush();
   void EndIfDone();
 
   RowWiseWork& work_;
   const int64_t lane_;
   const int64_t turn_;
-  const bool counts_;                // Where it is depends on the lanes before.
+  const bool counts_;                // The lanes behind follow on it.
   std::optional<int64_t> position_;  // In the pass, of the lane's first row.
   int64_t rows_accepted_ = 0;
   int64_t rows_claimed_ = 0;

@@ -127,10 +127,34 @@ TEST_F(RowWiseStageTest, AnErrorFollowsTheRowsBeforeIt) {
   EXPECT_EQ(out_.items().back().status, absl::DataLossError("torn"));
 }
 
+// Its rows may come before those of the lane before have all come in: what was worked
+// on by then is copied, and no batch keeps memory for it.
+TEST_F(RowWiseStageTest, ALaneThatLearnsItsPlaceLateGivesUpTheBatchesItHasBegun) {
+  work_.slots.emplace(SlotShape{.batch_rows = 4, .row_bytes = {8}}, core::HeapPool());
+  RowWiseStage later(work_, {.turn = 1}, out_, {}, meters_);
+  const auto run = [&](RowWiseStage& stage, bool placed) {
+    Task task;
+    CHECK(stage.Claim(memory_, true, task));
+    EXPECT_EQ(task.places.empty(), !placed);
+    stage.Run(task, 0);
+    stage.Complete(std::move(task));
+  };
+  later.Accept(Item::Of(ops::Numbers(3, 5)));
+  run(later, false);
+  stage_.Accept(Item::Of(ops::Numbers(0, 3)));
+  run(stage_, true);
+  EXPECT_EQ(work_.slots->open(), 1);
+  stage_.EndInput();
+  later.Accept(Item::Of(ops::Numbers(5, 12)));
+  run(later, false);  // Up to the end of the batch that was begun elsewhere, ...
+  run(later, true);   // ... and then as always.
+  EXPECT_EQ(work_.slots->open(), 0);
+}
+
 // In any order a lane's place does not depend on the lanes before, nor theirs on it.
 TEST_F(RowWiseStageTest, ALaneWithAPlaceOfItsOwnIsNotCounted) {
   work_.slots.emplace(SlotShape{.batch_rows = 4, .row_bytes = {8}}, core::HeapPool());
-  RowWiseStage own(work_, {.position = 1000}, out_, {}, meters_);
+  RowWiseStage own(work_, {.position = 1000, .follows = false}, out_, {}, meters_);
   own.Accept(Item::Of(ops::Numbers(0, 3)));
   own.EndInput();
   EXPECT_EQ(work_.counted_lanes, 0);

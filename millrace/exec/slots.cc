@@ -1,5 +1,6 @@
 #include "millrace/exec/slots.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -57,39 +58,59 @@ std::optional<SlotShape> SlotsBehind(const PassPlan& plan, const Stage& stage) {
   return shape;
 }
 
-absl::StatusOr<std::vector<core::Buffer>> SlotTable::Claim(int64_t position,
-                                                           int64_t rows) {
+SlotTable::Batches::iterator SlotTable::Find(int64_t position) {
+  const int64_t number = position / shape_.batch_rows;
+  const auto found = batches_.find(number);
+  if (found != batches_.end()) return found;
+  return batches_.emplace(number, Batch{.fields = MakeFields()}).first;
+}
+
+std::vector<core::Buffer> SlotTable::MakeFields() const {
+  std::vector<core::Buffer> fields;
+  for (const int64_t bytes : shape_.row_bytes) {
+    absl::StatusOr<core::Buffer> field = pool_.Allocate(bytes * shape_.batch_rows);
+    if (!field.ok()) return {};
+    fields.push_back(*std::move(field));
+  }
+  return fields;
+}
+
+void SlotTable::Count(Batches::iterator batch, int64_t rows) {
+  batch->second.claimed += rows;
+  CHECK_LE(batch->second.claimed, shape_.batch_rows);
+  if (batch->second.claimed == shape_.batch_rows) batches_.erase(batch);
+}
+
+std::vector<core::Buffer> SlotTable::Claim(int64_t position, int64_t rows) {
   CHECK_GE(rows, 1);
   CHECK_LE(rows, RowsFrom(position));
-  const int64_t number = position / shape_.batch_rows;
-  auto found = batches_.find(number);
-  if (found == batches_.end()) {
-    found = batches_.emplace(number, TRY(MakeBatch())).first;
-  }
-  Batch& batch = found->second;
+  const auto batch = Find(position);
   const int64_t first = position % shape_.batch_rows;
-  std::vector<core::Buffer> places(shape_.row_bytes.size());
+  std::vector<core::Buffer> places(batch->second.fields.size());
   for (size_t i = 0; i < places.size(); ++i) {
     const int64_t bytes = shape_.row_bytes[i];
-    if (bytes > 0) places[i] = batch.fields[i].Slice(first * bytes, rows * bytes);
+    if (bytes == 0) continue;
+    places[i] = batch->second.fields[i].Slice(first * bytes, rows * bytes);
   }
-  batch.claimed += rows;
-  CHECK_LE(batch.claimed, shape_.batch_rows);
-  if (batch.claimed == shape_.batch_rows) batches_.erase(found);
+  Count(batch, rows);
   return places;
+}
+
+void SlotTable::GiveUp(int64_t position, int64_t rows) {
+  while (rows > 0) {
+    const int64_t some = std::min(rows, RowsFrom(position));
+    const int64_t number = position / shape_.batch_rows;
+    const auto batch = batches_.try_emplace(number).first;
+    batch->second.fields.clear();
+    Count(batch, some);
+    position += some;
+    rows -= some;
+  }
 }
 
 void SlotTable::Drop(int64_t begin, int64_t end) {
   batches_.erase(batches_.lower_bound(begin / shape_.batch_rows),
                  batches_.lower_bound(end / shape_.batch_rows));
-}
-
-absl::StatusOr<SlotTable::Batch> SlotTable::MakeBatch() const {
-  Batch batch;
-  for (const int64_t bytes : shape_.row_bytes) {
-    batch.fields.push_back(TRY(pool_.Allocate(bytes * shape_.batch_rows)));
-  }
-  return batch;
 }
 
 }  // namespace millrace::exec

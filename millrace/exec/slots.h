@@ -2,16 +2,15 @@
 // each row where the batch will have it, so that joining the rows is no copy. A slot
 // table gives out the places: it makes a batch's memory when its first row is claimed
 // and lets go of it with the last. Rows may be claimed in any order, also by several
-// lanes: a batch can begin in one and end in the next. Not thread-safe: the engine's
-// lock guards it.
+// lanes: a batch can begin in one and end in the next. A batch of which some rows lie
+// elsewhere is given up, with its memory: its rows are joined by copying. Not
+// thread-safe: the engine's lock guards it.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <vector>
-
-#include "absl/status/statusor.h"
 
 #include "millrace/core/buffer.h"
 #include "millrace/core/pool.h"
@@ -41,9 +40,13 @@ class SlotTable {
     return shape_.batch_rows - position % shape_.batch_rows;
   }
 
-  // Gives the places of rows from a position of the pass on, by field. Requires: they
-  // are in one batch, and each row is claimed once.
-  absl::StatusOr<std::vector<core::Buffer>> Claim(int64_t position, int64_t rows);
+  // Gives the places of rows from a position of the pass on, by field; none where the
+  // batch was given up, or there is no memory for it. Requires: they are in one batch,
+  // and each row is claimed once.
+  std::vector<core::Buffer> Claim(int64_t position, int64_t rows);
+
+  // Says that these rows, which are not claimed, lie elsewhere.
+  void GiveUp(int64_t position, int64_t rows);
 
   // Lets go of batches that begin between these positions: nobody will fill them.
   void Drop(int64_t begin, int64_t end);
@@ -53,15 +56,20 @@ class SlotTable {
 
  private:
   struct Batch {
-    std::vector<core::Buffer> fields;
-    int64_t claimed = 0;  // Rows.
+    std::vector<core::Buffer> fields;  // None: it was given up.
+    int64_t claimed = 0;               // Rows, or given up.
   };
 
-  absl::StatusOr<Batch> MakeBatch() const;
+  using Batches = std::map<int64_t, Batch>;  // By number.
+
+  // The batch of a position, made where it is not there yet.
+  Batches::iterator Find(int64_t position);
+  std::vector<core::Buffer> MakeFields() const;
+  void Count(Batches::iterator batch, int64_t rows);
 
   const SlotShape shape_;
   core::Pool& pool_;
-  std::map<int64_t, Batch> batches_;  // By number.
+  Batches batches_;
 };
 
 }  // namespace millrace::exec
