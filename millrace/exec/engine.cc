@@ -379,6 +379,10 @@ absl::Status Iterator::Refill() {
   const absl::Cleanup count = [&] {
     facts_.waited += engine_.options_.clock.Monotonic() - begin;
   };
+  {
+    const base::MutexLock lock(&engine_.mutex_);
+    pass_.Came();
+  }
   while (!WaitReady()) {  // Asked without the lock: the answer may take one of its own.
     if (interrupt_()) return absl::AbortedError("interrupted");
   }

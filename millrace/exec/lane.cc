@@ -35,8 +35,10 @@ namespace {
 // so many blocks for each thread: while one joins a batch the others make the next.
 QueueLimits LimitsFor(const PassPlace& place) {
   constexpr int64_t kItemsPerThread = 32;
+  constexpr int64_t kBytesPerThread = int64_t{8} << 20;
   return {.items = kItemsPerThread * place.threads,
-          .bytes = place.memory.budget_bytes() / 16};
+          .bytes = std::min(kBytesPerThread * place.threads,
+                            place.memory.budget_bytes() / 16)};
 }
 
 }  // namespace

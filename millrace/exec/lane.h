@@ -67,6 +67,8 @@ class Lane final : public Sink {
 
   bool has_ready() const { return !ready_.empty(); }
 
+  const ItemQueue& ready() const { return ready_; }
+
   // The next of what is ready; null where nothing is.
   const Item* front() const { return ready_.front(); }
 

@@ -55,7 +55,7 @@ PassRun::PassRun(PassPlan& plan, const PassPlace& place,
 PassRun::~PassRun() { CHECK_EQ(running_, 0); }
 
 bool PassRun::Claim(bool first, Task& task) {
-  if (stopped_) return false;
+  if (stopped_ || HasEnough()) return false;
   for (size_t i = 0; i < open_.size() || OpenLane(); ++i) {
     if (open_[i]->failed()) break;  // What comes after an error is not wanted.
     if (!open_[i]->Claim(first && i == 0, task)) continue;
@@ -67,7 +67,7 @@ bool PassRun::Claim(bool first, Task& task) {
 }
 
 bool PassRun::ClaimFetch(bool first, Task& task) {
-  if (stopped_) return false;
+  if (stopped_ || HasEnough()) return false;
   for (size_t i = 0; i < open_.size() || OpenLane(); ++i) {
     if (open_[i]->failed()) break;
     if (!open_[i]->ClaimFetch(first && i == 0, task)) continue;
@@ -79,6 +79,7 @@ bool PassRun::ClaimFetch(bool first, Task& task) {
 }
 
 bool PassRun::HasWork() const {
+  if (HasEnough()) return false;
   return MayOpenLane() ||
          std::ranges::any_of(open_, [](const auto& lane) { return lane->HasWork(); });
 }
@@ -101,6 +102,26 @@ void PassRun::Complete(Task task) {
   CHECK(lane != open_.end()) << "a lane was dropped while a task of it ran";
   (*lane)->Complete(std::move(task));
   DropEndedLanes();
+}
+
+// Never while the consumer would have to wait, and only of the outermost: what goes
+// into others is less than what comes out of them.
+bool PassRun::HasEnough() const {
+  const bool nested = place_.changed != &own_changed_;
+  return !nested && FirstReady() != nullptr && ahead_limit_.IsEnough(ReadyNow());
+}
+
+ReadyAmount PassRun::ReadyNow() const {
+  ReadyAmount ready;
+  for (const std::unique_ptr<Lane>& lane : open_) {
+    ready.blocks += lane->ready().blocks();
+    ready.bytes += lane->ready().bytes();
+  }
+  return ready;
+}
+
+void PassRun::Came() {
+  ahead_limit_.Found(FirstReady() == nullptr ? ReadyAmount{} : ReadyNow());
 }
 
 bool PassRun::MayOpenLane() const {

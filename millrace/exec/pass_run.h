@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 
 #include "millrace/base/mutex.h"
+#include "millrace/exec/ahead_limit.h"
 #include "millrace/exec/engine_work.h"
 #include "millrace/exec/in_order_stage.h"
 #include "millrace/exec/lane.h"
@@ -54,6 +55,9 @@ class PassRun final : public EngineWork, private Joiner {
 
   bool ready() const override;
 
+  // Its consumer came: what it finds says how much is to be made ahead of it.
+  void Came();
+
   // Blocks of the lane of a turn, each with its position in that lane's stream.
   struct Ready {
     int64_t turn = 0;
@@ -77,6 +81,11 @@ class PassRun final : public EngineWork, private Joiner {
   // Opens the next lane where there is one, and room for it.
   bool OpenLane();
   bool MayOpenLane() const;
+
+  // Whether enough is ready for now, so that nothing is made.
+  bool HasEnough() const;
+  ReadyAmount ReadyNow() const;
+
   void GrowLanes();
   std::optional<int64_t> KnownPosition();
 
@@ -106,6 +115,7 @@ class PassRun final : public EngineWork, private Joiner {
   std::optional<Carry> carry_;  // For a lane that is not open yet.
   bool ending_ = false;         // In any order: a lane comes to its end.
   Progress progress_;
+  AheadLimit ahead_limit_;
   int running_ = 0;
   int64_t claims_ = 0;
   bool stopped_ = false;

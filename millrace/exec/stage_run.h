@@ -119,6 +119,8 @@ class ItemQueue {
   // The first of them; null where there is none.
   const Item* front() const { return items_.empty() ? nullptr : &items_.front(); }
 
+  int64_t blocks() const { return static_cast<int64_t>(items_.size()); }
+
   int64_t bytes() const { return bytes_; }
 
   bool HasRoom() const {
