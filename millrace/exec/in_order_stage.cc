@@ -41,7 +41,7 @@ void InOrderStage::Accept(Item item) {
   queue_.Push(std::move(item));
 }
 
-bool InOrderStage::HasWork() const {
+bool InOrderStage::HasTask() const {
   if (busy_ || !ready_ || ended_ || !next_.HasRoom()) return false;
   if (!queue_.empty() || chain_->ended()) return true;
   return input_ended_ && (ending_ || joiner_ == nullptr || joiner_->MayEnd());
@@ -49,13 +49,23 @@ bool InOrderStage::HasWork() const {
 
 bool InOrderStage::Claim(const Memory& /*memory*/, bool /*first*/, Task& task) {
   if (!HasWork()) return false;
+  TakeTask(task);
+  return true;
+}
+
+bool InOrderStage::ClaimFetch(const Memory& /*memory*/, bool /*first*/, Task& task) {
+  if (!HasFetch()) return false;
+  TakeTask(task);
+  return true;
+}
+
+void InOrderStage::TakeTask(Task& task) {
   busy_ = true;
   StopIfEnded();
   for (int i = 0; i < kItemsPerTask && !queue_.empty(); ++i) {
     task.in.push_back(queue_.Pop());
   }
   if (task.in.empty() && !std::exchange(ending_, true)) BeginEnd();
-  return true;
 }
 
 void InOrderStage::StopIfEnded() {

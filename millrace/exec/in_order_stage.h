@@ -70,6 +70,9 @@ class InOrderStage final : public StageRun {
   // Has batches counted, rather than the rows in them. Requires: it joins lanes.
   void CountBatches() { counts_batches_ = true; }
 
+  // Has its end come where disks are waited for.
+  void SetWaits() { waits_ = true; }
+
   // What the digest was before the first batch. Requires: one has come out.
   const lanes::Digest& skipped() const { return skipped_; }
 
@@ -79,12 +82,22 @@ class InOrderStage final : public StageRun {
 
   bool HasRoom() const override { return !stopped_ && queue_.HasRoom(); }
 
-  bool HasWork() const override;
+  bool HasWork() const override { return HasTask() && !Waits(); }
+
+  bool HasFetch() const override { return HasTask() && Waits(); }
+
   bool Claim(const Memory& memory, bool first, Task& task) override;
+  bool ClaimFetch(const Memory& memory, bool first, Task& task) override;
   void Run(Task& task, int thread) override;
   void Complete(Task task) override;
 
  private:
+  bool HasTask() const;
+
+  // Whether the next task waits for the disk, rather than computing.
+  bool Waits() const { return waits_ && queue_.empty(); }
+
+  void TakeTask(Task& task);
   void StopIfEnded();
   void BeginEnd();
   absl::Status Work(Task& task);
@@ -104,6 +117,7 @@ class InOrderStage final : public StageRun {
   int64_t rows_ = 0;      // Own ones, that came in.
   int64_t position_ = 0;  // Rows in batches.
   bool counts_batches_ = false;
+  bool waits_ = false;
   Sink& next_;
   ItemQueue queue_;
   bool input_ended_ = false;

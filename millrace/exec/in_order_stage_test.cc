@@ -81,6 +81,27 @@ TEST_F(InOrderStageTest, WaitsForWhatTheLaneBeforeLeft) {
   EXPECT_EQ(out_.items()[1].position, 8);
 }
 
+TEST_F(InOrderStageTest, AnEndThatWaitsForDisksComesWhereDisksAreWaitedFor) {
+  const auto stage = MakeStage(true);
+  stage->SetWaits();
+  stage->SetCarry({});
+  stage->Accept(Item::Of(ops::Numbers(0, 5)));
+  EXPECT_TRUE(stage->HasWork());
+  EXPECT_FALSE(stage->HasFetch());
+  RunAll(*stage);
+  EXPECT_THAT(out_.values(), ElementsAre(0, 1, 2, 3));
+  stage->EndInput();
+  Task task;
+  EXPECT_FALSE(stage->HasWork());
+  EXPECT_FALSE(stage->Claim(memory_, true, task));
+  ASSERT_TRUE(stage->ClaimFetch(memory_, true, task));
+  EXPECT_FALSE(stage->HasFetch()) << "one at a time";
+  stage->Run(task, 0);
+  stage->Complete(std::move(task));
+  EXPECT_THAT(out_.values(), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_TRUE(out_.ended());
+}
+
 TEST_F(InOrderStageTest, HandsOnWhatItLeaves) {
   const auto stage = MakeStage(false);
   stage->SetCarry({});

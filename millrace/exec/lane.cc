@@ -94,23 +94,22 @@ void Lane::Accept(Item item) {
 }
 
 bool Lane::Claim(bool first, Task& task) {
+  return ClaimBy(&StageRun::Claim, first, task);
+}
+
+bool Lane::ClaimFetch(bool first, Task& task) {
+  return ClaimBy(&StageRun::ClaimFetch, first, task);
+}
+
+bool Lane::ClaimBy(ClaimOf claim, bool first, Task& task) {
   if (ended_) return false;  // What still comes is not wanted.
   for (const auto& stage : std::ranges::reverse_view(stages_)) {
-    if (!stage->Claim(with_.place.memory, first, task)) continue;
+    if (!((*stage).*claim)(with_.place.memory, first, task)) continue;
     if (task.stage == nullptr) task.stage = stage.get();
     ++running_;
     return true;
   }
   return false;
-}
-
-bool Lane::ClaimFetch(bool first, Task& task) {
-  StageRun& reading = *stages_.front();
-  if (ended_) return false;
-  if (!reading.ClaimFetch(with_.place.memory, first, task)) return false;
-  if (task.stage == nullptr) task.stage = &reading;
-  ++running_;
-  return true;
 }
 
 bool Lane::Owns(const StageRun* stage) const {
@@ -130,7 +129,10 @@ bool Lane::HasWork() const {
                         stages_, [](const auto& stage) { return stage->HasWork(); });
 }
 
-bool Lane::HasFetch() const { return !ended_ && stages_.front()->HasFetch(); }
+bool Lane::HasFetch() const {
+  return !ended_ && std::ranges::any_of(
+                        stages_, [](const auto& stage) { return stage->HasFetch(); });
+}
 
 Item Lane::Take() {
   Item item = ready_.Pop();
@@ -196,6 +198,7 @@ std::unique_ptr<StageRun> Lane::MakeStage(const Stage& stage, Sink& next) {
                               .follows = !position_},
           next, limits, place.meters);
     case Stage::Kind::kInOrder:
+    case Stage::Kind::kWrite:
       break;
   }
   auto chain = std::make_unique<Chain>(with_.plan, stage, place.library,
@@ -206,6 +209,7 @@ std::unique_ptr<StageRun> Lane::MakeStage(const Stage& stage, Sink& next) {
   if (joins) joining_ = made.get();
   if (joins && digests_) made->SetDigest(&digest_);
   if (joins && with_.plan.runs) made->CountBatches();
+  if (stage.kind == Stage::Kind::kWrite) made->SetWaits();
   return made;
 }
 

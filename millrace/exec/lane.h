@@ -100,6 +100,10 @@ class Lane final : public Sink {
 
  private:
   class Skip;
+  using ClaimOf = bool (StageRun::*)(const Memory& memory, bool first, Task& task);
+
+  // Has one stage after the other asked, the last first.
+  bool ClaimBy(ClaimOf claim, bool first, Task& task);
 
   // Makes the stages, the last one first: each needs to know where its results go.
   void Build();

@@ -126,6 +126,9 @@ struct PassPlan {
   // Whether there is an end of them.
   bool ends() const;
 
+  // Whether some of its work waits for disks.
+  bool waits() const;
+
   // Finds the operator that joins lanes. Requires: nodes and may_run are there.
   void FindJoin();
 

@@ -85,7 +85,7 @@ bool PassRun::HasWork() const {
 }
 
 bool PassRun::HasFetch() const {
-  if (!plan_.source->waits()) return false;
+  if (!plan_.waits() || HasEnough()) return false;
   return MayOpenLane() ||
          std::ranges::any_of(open_, [](const auto& lane) { return lane->HasFetch(); });
 }

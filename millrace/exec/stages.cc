@@ -14,6 +14,7 @@ namespace {
 Stage::Kind KindOf(const ir::Pipeline& node) {
   const ir::OperatorTraits& traits = node.schema().traits;
   if (traits.source || traits.branches()) return Stage::Kind::kRead;
+  if (traits.sinks) return Stage::Kind::kWrite;
   return traits.row_wise ? Stage::Kind::kRowWise : Stage::Kind::kInOrder;
 }
 

@@ -1,7 +1,8 @@
 // How the operators of a plan are grouped into stages. A stage is what one thread does
 // with a block before it lets go of it: reading, a run of row-wise operators (any
 // number of threads at once, blocks rejoin in order), or a run of operators that need
-// the lane's rows in order (one thread at a time). Pure.
+// the lane's rows in order (one thread at a time). What writes is a stage of its own,
+// as its end waits for the disk. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 namespace millrace::exec {
 
 struct Stage {
-  enum class Kind : uint8_t { kRead, kRowWise, kInOrder };
+  enum class Kind : uint8_t { kRead, kRowWise, kInOrder, kWrite };
 
   Kind kind = Kind::kRead;
   int first = 0;  // Places of its operators in the plan.

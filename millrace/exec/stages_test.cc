@@ -44,6 +44,17 @@ TEST(StagesTest, NeighboursOfOneKindAreOneStage) {
                           Stage{Kind::kInOrder, 4, 5}, Stage{Kind::kRowWise, 6, 6}));
 }
 
+TEST(StagesTest, WhatWritesIsAStageOfItsOwn) {
+  const ir::Pipeline written = MustParse(R"(
+%0 = range(stop=100)
+%1 = shuffle(%0, window=10)
+%2 = write_rows(%1, path="saved", name="x")
+)");
+  EXPECT_THAT(CutIntoStages(written.Nodes(), {}),
+              ElementsAre(Stage{Kind::kRead, 0, 0}, Stage{Kind::kInOrder, 1, 1},
+                          Stage{Kind::kWrite, 2, 2}));
+}
+
 TEST(StagesTest, AStageBeginsAtACut) {
   EXPECT_THAT(CutIntoStages(Nodes(), {5, 3}),
               ElementsAre(Stage{Kind::kRead, 0, 0}, Stage{Kind::kRowWise, 1, 2},
