@@ -90,8 +90,8 @@ TEST(SlotsTest, AClaimEndsWithItsBatch) {
 
 TEST(SlotsTest, ABatchOfWhichRowsLieElsewhereHasNoMemory) {
   SlotTable table({.batch_rows = 4, .row_bytes = {64}}, core::HeapPool());
-  EXPECT_FALSE(table.Claim(3, 1).empty());
-  table.GiveUp(2, 4);  // The end of one batch, and the begin of the next.
+  EXPECT_FALSE(table.Claim(2, 1).empty());
+  table.GiveUp(3, 3);  // The end of one batch, and the begin of the next.
   EXPECT_TRUE(table.Claim(0, 2).empty());
   EXPECT_TRUE(table.Claim(6, 1).empty());
   EXPECT_EQ(table.open(), 1);
