@@ -113,6 +113,19 @@ absl::StatusOr<ValueType> InferJoined(const KernelTypes& types) {
   return type;
 }
 
+// Writes pieces that lie side by side to places `apart` values from each other.
+template <typename Bits>
+void SpreadPieces(const Bits* from, int64_t pieces, int64_t piece, int64_t apart,
+                  Bits* out) {
+  if (piece == 1) {
+    for (int64_t i = 0; i < pieces; ++i) out[i * apart] = from[i];
+    return;
+  }
+  for (int64_t i = 0; i < pieces; ++i) {
+    std::copy_n(from + i * piece, piece, out + i * apart);
+  }
+}
+
 // Writes pieces of each operand in turn, as many as `outer`. Some of these at a time,
 // so that what is written in parts stays in the processor's cache.
 template <typename Bits>
@@ -126,13 +139,7 @@ void WritePieces(absl::Span<const Tensor> tensors, int64_t outer, Bits* out) {
     for (const Tensor& tensor : tensors) {
       const int64_t piece = tensor.count() / outer;
       const Bits* from = ValuesOf(tensor).As<Bits>() + first * piece;
-      if (piece == 1) {
-        for (int64_t i = 0; i < some; ++i) begin[i * turn] = from[i];
-      } else {
-        for (int64_t i = 0; i < some; ++i) {
-          std::copy_n(from + i * piece, piece, begin + i * turn);
-        }
-      }
+      SpreadPieces(from, some, piece, turn, begin);
       begin += piece;
     }
   }
