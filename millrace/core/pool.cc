@@ -74,7 +74,7 @@ class Pool::State {
       CHECK_EQ(region->size, size);
       ++stats_.allocations;
     }
-    stats_.used_bytes += size;
+    CountUsed(size);
     NotePeak();
     return *region;
   }
@@ -83,8 +83,7 @@ class Pool::State {
   void GiveBack(const Kept& given, bool counted, bool retired) {
     const Region& region = given.region;
     const base::MutexLock lock(&mutex_);
-    if (counted) stats_.used_bytes -= region.size;
-    CHECK_GE(stats_.used_bytes, 0);
+    if (counted) CountUsed(-region.size);
     const int64_t held = stats_.used_bytes + stats_.cached_bytes;
     if (closed_ || retired || region.size > options_.budget_bytes - held) {
       allocator_->Free(region);
@@ -97,8 +96,7 @@ class Pool::State {
 
   void Uncount(const Region& region) {
     const base::MutexLock lock(&mutex_);
-    stats_.used_bytes -= region.size;
-    CHECK_GE(stats_.used_bytes, 0);
+    CountUsed(-region.size);
   }
 
   void Trim() {
@@ -118,11 +116,19 @@ class Pool::State {
     return stats_;
   }
 
+  int64_t used_bytes() const { return used_bytes_.load(std::memory_order_relaxed); }
+
  private:
   absl::Status Full(int64_t size) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return absl::ResourceExhaustedError(
         base::StrCat("memory budget is full: ", size, " bytes wanted, ",
                      stats_.used_bytes, " of ", options_.budget_bytes, " in use"));
+  }
+
+  void CountUsed(int64_t more) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    stats_.used_bytes += more;
+    CHECK_GE(stats_.used_bytes, 0);
+    used_bytes_.store(stats_.used_bytes, std::memory_order_relaxed);
   }
 
   void NotePeak() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -176,6 +182,7 @@ class Pool::State {
   mutable base::Mutex mutex_;
   std::map<int64_t, std::vector<Kept>> cached_ ABSL_GUARDED_BY(mutex_);
   PoolStats stats_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<int64_t> used_bytes_ = 0;  // As in stats_, to be read without the lock.
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
@@ -225,6 +232,8 @@ absl::StatusOr<Buffer> Pool::Allocate(int64_t size) {
 void Pool::Trim() { state_->Trim(); }
 
 PoolStats Pool::stats() const { return state_->stats(); }
+
+int64_t Pool::used_bytes() const { return state_->used_bytes(); }
 
 Pool& HeapPool() {
   static Pool& pool = *new Pool(MakeHeapAllocator(), {});  // Never destroyed.

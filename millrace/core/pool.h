@@ -50,6 +50,9 @@ class Pool {
 
   PoolStats stats() const;
 
+  // As stats() has it, but without waiting for who uses the pool just now.
+  int64_t used_bytes() const;
+
  private:
   class State;
   class PooledStorage;

@@ -182,7 +182,7 @@ void LaneRun::Complete(Task task) {
 bool LaneRun::HasWork() const { return MayClaim() && lane_->HasWork(); }
 
 bool LaneRun::HasFetch() const {
-  return MayClaim() && plan_->plan_.waits() && lane_->HasFetch();
+  return plan_->plan_.waits() && MayClaim() && lane_->HasFetch();
 }
 
 bool LaneRun::ready() const {

@@ -9,11 +9,11 @@ namespace millrace::exec {
 bool Memory::HasRoom(int64_t bytes, bool first) const {
   if (first && idle()) return true;
   const int64_t limit = first ? budget_bytes_ : budget_bytes_ / 2;
-  return pool_.stats().used_bytes + running_bytes_ + bytes <= limit;
+  return pool_.used_bytes() + running_bytes_ + bytes <= limit;
 }
 
 bool Memory::HasRoomAhead() const {
-  return pool_.stats().used_bytes + running_bytes_ <= budget_bytes_ / 4;
+  return pool_.used_bytes() + running_bytes_ <= budget_bytes_ / 4;
 }
 
 void Memory::Start(int64_t bytes) {

@@ -146,11 +146,7 @@ bool PassPlan::ends() const {
   return growing == nullptr || growing->ends() || EndsByCount(*this);
 }
 
-bool PassPlan::waits() const {
-  return source->waits() || std::ranges::any_of(nodes, [](const ir::Pipeline& node) {
-           return node.schema().traits.sinks;
-         });
-}
+bool PassPlan::waits() const { return writes || source->waits(); }
 
 absl::Status PassPlan::GrowToEnd() {
   if (growing != nullptr && !EndsByCount(*this)) TRY(growing->GrowToEnd());

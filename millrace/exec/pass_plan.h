@@ -92,6 +92,7 @@ struct PassPlan {
   bool may_run = false;    // Lanes may give runs ...
   std::optional<ir::KeyedRuns> runs = {};  // ... and do: that operator joins them.
   bool with_ids = false;                   // Somebody needs identities.
+  bool writes = false;                     // Its rows go to a disk.
   std::shared_ptr<const std::atomic<bool>> cancelled = {};
   std::shared_ptr<const RowOrigins> sources = {};  // What tells rows by identity.
   std::shared_ptr<RowOrigins> origins = {};  // The same, where operators are to note.

@@ -462,6 +462,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
     if (notes_ || options_.origins != nullptr) plan.origins = sources_;
     plan.sources = sources_;
     plan.with_ids = with_ids_;
+    plan.writes = plan.nodes.back().schema().traits.sinks;
     plan.may_run = MayRun(plan.nodes);
     plan.FindJoin();
     return plan;
