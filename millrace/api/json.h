@@ -1,7 +1,8 @@
 // Described structs as JSON, both ways, by reflection: a struct says what its members
 // are (BOOST_DESCRIBE_STRUCT), and no code is written for each. Pure. Members may be
 //
-//   bool, integers, double, text, optionals, lists, described structs
+//   bool, integers, double, text, lists, described structs
+//   optionals                  of nothing, not written where they are members
 //   std::map from text         an object
 //   described enums            text: kAtMostOnce is "at_most_once"
 //   ids, base::Bytes           a number
@@ -19,6 +20,7 @@
 #include <array>
 #include <cmath>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -106,13 +108,20 @@ void WriteDouble(std::string& json, double from);
 template <typename T>
 void Write(std::string& json, const T& from);
 
+// What is not there is not written: heads of batches have several members of which only
+// one is.
 template <Described T>
 void WriteMembers(std::string& json, const T& from) {
   char before = '{';
   boost::mp11::mp_for_each<Members<T>>([&](auto member) {
+    const auto& value = from.*member.pointer;
+    if constexpr (kIsOptional<std::decay_t<decltype(value)>>) {
+      if (!value) return;
+    }
+    static const std::string name = base::StrCat("\"", member.name, "\":");
     json += before;
-    json.append("\"").append(member.name).append("\":");
-    Write(json, from.*member.pointer);
+    json += name;
+    Write(json, value);
     before = ',';
   });
   json += before == '{' ? "{}" : "}";
@@ -206,8 +215,14 @@ absl::Status ReadMembers(const boost::json::value& from, T& to) {
   const boost::json::object* const object = from.if_object();
   if (object == nullptr) return WrongKind(from, "an object");
   absl::Status status;
+  auto next = object->begin();  // Most come in the order in which they are described.
   boost::mp11::mp_for_each<Members<T>>([&](auto member) {
-    const boost::json::value* const value = object->if_contains(member.name);
+    const boost::json::value* value = nullptr;
+    if (next != object->end() && next->key() == member.name) {
+      value = &(next++)->value();
+    } else {
+      value = object->if_contains(member.name);
+    }
     if (value == nullptr || !status.ok()) return;
     status = base::Annotate(Read(*value, to.*member.pointer), member.name);
   });
@@ -308,7 +323,11 @@ absl::Status Read(const boost::json::value& from, T& to) {
 
 template <Described T>
 std::string ToJson(const T& value) {
-  return json_internal::Written(value);
+  constexpr size_t kMostBytes = 512;
+  std::string json;
+  json.reserve(kMostBytes);
+  json_internal::Write(json, value);
+  return json;
 }
 
 template <Described T>

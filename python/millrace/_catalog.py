@@ -19,9 +19,9 @@ class Argument:
     required: bool
     default: Any
     none_allowed: bool
-    least: int | None
-    most: int | None
     choices: tuple[str, ...]
+    least: int | None = None
+    most: int | None = None
 
     @property
     def is_function(self) -> bool:
