@@ -35,6 +35,9 @@ class Encoder {
   Encoder(core::Pool& pool, Summed summed) : pool_(pool), summed_(summed) {}
 
   absl::StatusOr<Frame> Make(const core::Block& block) && {
+    constexpr size_t kMostBytesOfColumn = 64;
+    header_.reserve((block.columns().size() + 1) * kMostBytesOfColumn);
+    body_.reserve(block.columns().size() + 1);
     codec::PutVarint(block.columns().size(), header_);
     for (size_t i = 0; i < block.columns().size(); ++i) {
       codec::PutText(block.names()[i], header_);
@@ -118,18 +121,19 @@ class Encoder {
     Preamble preamble = {.header_bytes = static_cast<int64_t>(header_.size()),
                          .rows = rows,
                          .header_crc = codec::Crc32c(header_)};
-    const Frame body({}, body_, rows);
+    Frame frame({}, std::move(body_), rows);
     if (summed_ == Summed::kAll) {
-      (void)body.ForEachPiece([&](std::string_view piece) {
+      (void)frame.ForEachPiece([&](std::string_view piece) {
         preamble.body_crc = codec::Crc32c(piece, preamble.body_crc);
         return absl::OkStatus();
       });
     }
-    preamble.body_bytes = body.bytes();
+    preamble.body_bytes = frame.bytes();
     std::string head = WritePreamble(preamble);
     head += header_;
     head.resize(preamble.head_bytes());
-    return {std::move(head), std::move(body_), rows};
+    frame.SetHead(std::move(head));
+    return frame;
   }
 
   core::Pool& pool_;

@@ -28,7 +28,9 @@ constexpr size_t kChecksumBytes = 4;
 }  // namespace
 
 std::string WritePreamble(const Preamble& preamble) {
-  std::string out(kMark);
+  std::string out;
+  out.reserve(static_cast<size_t>(preamble.head_bytes()));
+  out += kMark;
   codec::PutNumber(preamble.header_bytes, 8, out);
   codec::PutNumber(preamble.body_bytes, 8, out);
   codec::PutNumber(preamble.rows, 8, out);
@@ -78,6 +80,13 @@ Frame::Frame(std::string head, std::vector<core::Buffer> body, int64_t rows)
   bytes_ = static_cast<int64_t>(head_.size());
   CHECK_EQ(bytes_ % kFrameAlignment, 0);
   for (const core::Buffer& buffer : body_) bytes_ += PaddedBytes(buffer.size());
+}
+
+void Frame::SetHead(std::string head) {
+  CHECK(head_.empty());
+  CHECK_EQ(head.size() % kFrameAlignment, 0);
+  head_ = std::move(head);
+  bytes_ += static_cast<int64_t>(head_.size());
 }
 
 absl::Status Frame::ForEachPiece(

@@ -47,6 +47,9 @@ class Frame {
   // Requires: whole multiples of the alignment in the head.
   Frame(std::string head, std::vector<core::Buffer> body, int64_t rows);
 
+  // Requires: it had none; whole multiples of the alignment.
+  void SetHead(std::string head);
+
   int64_t rows() const { return rows_; }
 
   int64_t bytes() const { return bytes_; }

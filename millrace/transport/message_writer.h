@@ -10,11 +10,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 
 #include "millrace/transport/channel.h"
@@ -64,11 +66,11 @@ class MessageWriter {
     Message message;
     std::string prefix;
     std::string sum;  // Of the payload; filled when all of it was handed out.
-    std::vector<Piece> pieces;
+    absl::InlinedVector<Piece, 8> pieces;
     uint32_t crc = 0;
     size_t done = 0;                      // Pieces that were written.
     std::optional<Chunker> to_pack = {};  // What follows the pieces.
-    std::deque<std::string> packed = {};  // Chunks among them; not written yet.
+    std::list<std::string> packed = {};   // Chunks among them; not written yet.
   };
 
   static constexpr size_t kPiecesMax = 256;

@@ -56,7 +56,9 @@ absl::Status ReadTraits(codec::Taker& taker, Prefix& prefix) {
 }  // namespace
 
 std::string WritePrefix(const Prefix& prefix) {
-  std::string out(kMark);
+  std::string out;
+  out.reserve(kPrefixBytes);
+  out += kMark;
   codec::PutNumber(kVersion, 1, out);
   codec::PutNumber(static_cast<uint64_t>(prefix.kind), 1, out);
   codec::PutNumber(static_cast<uint64_t>(prefix.codec), 1, out);
