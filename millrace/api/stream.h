@@ -13,6 +13,7 @@
 #include <boost/describe.hpp>
 
 #include "millrace/api/error.h"
+#include "millrace/base/hash.h"
 
 namespace millrace::api {
 
@@ -66,8 +67,8 @@ struct BatchHead {
   bool tail =
       false;  // Rows that fill no batch: nothing behind batching was done to them.
   int64_t bytes = 0;
-  std::string digest_before = {};
-  std::string digest = {};
+  base::Hash128 digest_before = {};
+  base::Hash128 digest = {};
   bool last = false;                // The lane ends with them.
   int64_t key = -1;                 // The bucket of the batch, where lanes give runs.
   std::vector<int64_t> tails = {};  // Where it is the last: see LaneEnd.

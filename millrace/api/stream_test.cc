@@ -17,8 +17,8 @@ BatchHead Head() {
           .end = std::numeric_limits<int64_t>::max(),
           .tail = true,
           .bytes = 4,
-          .digest_before = "before",
-          .digest = "with",
+          .digest_before = {.hi = 1, .lo = 2},
+          .digest = {.hi = 3, .lo = 4},
           .last = true,
           .key = 5,
           .tails = {6, 7}};

@@ -15,6 +15,7 @@
 #include "millrace/api/service.h"
 #include "millrace/api/stream.h"
 #include "millrace/base/check.h"
+#include "millrace/base/hash.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/delivery/lane_server.h"
@@ -354,13 +355,14 @@ absl::Status AnyReader::OnBatch(const api::BatchHead& head, Token token) {
     return candidate.begin == head.begin && head.end <= candidate.end;
   });
   if (ask == owned.asks.end() || head.end <= head.begin) return drop();
-  const bool follows = owned.digest_row == head.begin && !head.digest_before.empty();
+  const bool follows =
+      owned.digest_row == head.begin && head.digest_before != base::Hash128{};
   if (follows && owned.digest != head.digest_before) {
     return absl::DataLossError(base::StrCat(
         "lane ", head.at.lane, " came out differently up to row ", head.begin,
         ": a function is not deterministic, or a file has changed"));
   }
-  if (!head.digest.empty()) {
+  if (head.digest != base::Hash128{}) {
     owned.digest_row = head.end;
     owned.digest = head.digest;
   }

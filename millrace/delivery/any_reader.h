@@ -131,7 +131,7 @@ class AnyReader final : public PassReader {
     std::vector<api::Promise> promises = {};
     bool redo = false;  // To be redone; until it is, nothing is taken of it.
     int64_t digest_row = -1;
-    std::string digest = {};
+    base::Hash128 digest = {};
   };
 
   struct Piece {

@@ -243,9 +243,9 @@ TEST(AnyReaderTest, FindsALaneThatCameOutDifferently) {
   Reading reading({12});
   reading.Tell({Right(1, 0)}, 3);
   AnyReader& reader = reading.reader();
-  ASSERT_THAT(reader.OnBatch({{0, 0, 1}, 0, 4, false, 4, "", "a"}, Token{}), IsOk());
+  ASSERT_THAT(reader.OnBatch({{0, 0, 1}, 0, 4, false, 4, {}, {1, 1}}, Token{}), IsOk());
   EXPECT_THAT(
-      reader.OnBatch({{0, 0, 1}, 4, 8, false, 4, "b", "c"}, MakeId<Token>(1)),
+      reader.OnBatch({{0, 0, 1}, 4, 8, false, 4, {1, 2}, {1, 3}}, MakeId<Token>(1)),
       StatusIs(StatusCode::kDataLoss, HasSubstr("lane 0 came out differently")));
 }
 

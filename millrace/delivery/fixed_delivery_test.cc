@@ -23,6 +23,7 @@
 #include "millrace/base/random.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
+#include "millrace/delivery/digests_test.h"
 #include "millrace/delivery/fixed_reader.h"
 #include "millrace/delivery/lane_server.h"
 #include "millrace/lanes/known_lanes.h"
@@ -44,8 +45,6 @@ struct Rows {
   int64_t begin = 0;
   int64_t end = 0;
 };
-
-std::string DigestAt(int64_t lane, int64_t row) { return base::StrCat(lane, "@", row); }
 
 class Cluster {
  public:

@@ -16,6 +16,7 @@
 #include "millrace/api/service.h"
 #include "millrace/api/stream.h"
 #include "millrace/base/check.h"
+#include "millrace/base/hash.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
 #include "millrace/delivery/lane_server.h"
@@ -249,13 +250,14 @@ absl::Status FixedReader::OnBatch(const api::BatchHead& head, Token token) {
     return candidate.begin == head.begin && head.end <= candidate.end;
   });
   if (ask == lane.asks.end() || head.end <= head.begin) return drop();
-  const bool follows = lane.digest_row == head.begin && !head.digest_before.empty();
+  const bool follows =
+      lane.digest_row == head.begin && head.digest_before != base::Hash128{};
   if (follows && lane.digest != head.digest_before) {
     return absl::DataLossError(base::StrCat(
         "lane ", head.at.lane, " came out differently up to row ", head.begin,
         ": a function is not deterministic, or a file has changed"));
   }
-  if (!head.digest.empty()) {
+  if (head.digest != base::Hash128{}) {
     lane.digest_row = head.end;
     lane.digest = head.digest;
   }

@@ -125,7 +125,7 @@ class FixedReader final : public PassReader {
     std::map<int64_t, Piece> pieces = {};  // By first row.
     int64_t asked_to = 0;                  // Alone, rows unknown: up to there.
     int64_t digest_row = -1;
-    std::string digest = {};
+    base::Hash128 digest = {};
   };
 
   void Advance();

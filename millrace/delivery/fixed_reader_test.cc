@@ -19,6 +19,7 @@
 #include "millrace/base/random.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
+#include "millrace/delivery/digests_test.h"
 #include "millrace/delivery/lane_server.h"
 #include "millrace/lanes/known_lanes.h"
 #include "millrace/lanes/manifest.h"
@@ -63,8 +64,6 @@ FixedReaderOptions Unknown(int64_t consumer = 0, int64_t consumers = 1) {
 lanes::Rest UnknownLanes(int64_t lanes, int64_t tracks) {
   return DealAll(std::vector<int64_t>(lanes, kRowsMax), tracks);
 }
-
-std::string DigestAt(int64_t lane, int64_t row) { return base::StrCat(lane, "@", row); }
 
 api::BatchHead Head(int64_t lane, int64_t begin, int64_t end, bool tail = false) {
   return {{0, lane},          begin, end, tail, end - begin, DigestAt(lane, begin),
@@ -494,7 +493,7 @@ TEST(FixedReaderTest, ALaneThatComesOutDifferentlyIsAnError) {
   FixedReader reader(Options(), DealAll({4}, 1));
   ASSERT_THAT(reader.OnBatch(Head(0, 0, 2), TokenOf(1)), IsOk());
   api::BatchHead other = Head(0, 2, 4);
-  other.digest_before = "something else";
+  other.digest_before = DigestAt(9, 2);
   EXPECT_THAT(reader.OnBatch(other, TokenOf(2)),
               StatusIs(kDataLoss,
                        "lane 0 came out differently up to row 2: a function is not "

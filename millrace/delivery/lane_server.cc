@@ -15,6 +15,7 @@
 #include "millrace/api/error.h"
 #include "millrace/api/stream.h"
 #include "millrace/base/check.h"
+#include "millrace/base/hash.h"
 #include "millrace/base/ids.h"
 
 namespace millrace::delivery {
@@ -294,13 +295,14 @@ void LaneServer::SendRows(Lane& lane, Block& block, Waiting& waiting,
   // Who asked before it knew where the lane ends must know which rows of it it has.
   if (!made.tails.empty() && !last)
     TellEnd(waiting.reader, {key.at, made.end, made.tails});
-  actions_.emplace_back(SendBatch{waiting.reader,
-                                  {key.at, want.begin, end, made.tail, bytes,
-                                   want.begin == made.begin ? made.digest_before : "",
-                                   end == made.end ? made.digest : "", last, made.key,
-                                   last ? made.tails : std::vector<int64_t>()},
-                                  made.token,
-                                  want.begin - made.begin});
+  actions_.emplace_back(
+      SendBatch{waiting.reader,
+                {key.at, want.begin, end, made.tail, bytes,
+                 want.begin == made.begin ? made.digest_before : base::Hash128{},
+                 end == made.end ? made.digest : base::Hash128{}, last, made.key,
+                 last ? made.tails : std::vector<int64_t>()},
+                made.token,
+                want.begin - made.begin});
   const Sent sent{waiting.reader, want.begin, end};
   if (std::ranges::find(block.sent, sent) == block.sent.end()) {
     block.sent.push_back(sent);

@@ -50,8 +50,8 @@ struct Made {
   int64_t end = 0;
   bool tail = false;
   int64_t bytes = 0;
-  std::string digest_before = {};
-  std::string digest = {};
+  base::Hash128 digest_before = {};  // Of none: nothing is known.
+  base::Hash128 digest = {};
   Token token = {};
   int64_t key = -1;                 // Of a batch, where lanes give runs.
   std::vector<int64_t> tails = {};  // Of a tail then: its rows, by key.

@@ -10,6 +10,7 @@
 #include "millrace/api/stream.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/text.h"
+#include "millrace/delivery/digests_test.h"
 #include "millrace/delivery/lane_server.h"
 
 namespace millrace::delivery {
@@ -101,8 +102,8 @@ inline void Make(LaneServer& server, int64_t run, int64_t begin, int64_t end,
             end,
             tail,
             end - begin,
-            base::StrCat("d", begin),
-            base::StrCat("d", end),
+            DigestAt(5, begin),
+            DigestAt(5, end),
             MakeId<Token>(begin)};
   server.OnMade(MakeId<RunId>(run), made);
 }

@@ -16,6 +16,7 @@
 
 #include "millrace/api/service.h"
 #include "millrace/base/check.h"
+#include "millrace/base/sha256.h"
 #include "millrace/base/text.h"
 #include "millrace/delivery/lane_server.h"
 
@@ -40,7 +41,7 @@ void Windows::SetJobs(const std::vector<api::WorkerJob>& jobs) {
     if (job.manifest.empty()) continue;  // It is only to be listed.
     told.insert(job.job);
     jobs_[job.job] = {job.incarnation,
-                      job.share,
+                      job.share.empty() ? base::Sha256() : base::Sha256Of(job.share),
                       job.sharers,
                       job.joins,
                       job.grid,
@@ -85,9 +86,10 @@ std::optional<Windows::Key> Windows::KeyOf(const StartRun& start) const {
   const auto& [pass, number, right] = lane.at;
   const int64_t grid = job->second.grid;
   const int64_t phase = grid > 0 ? start.from % grid : 0;
-  if (job->second.share.empty()) {
-    return Key{base::StrCat("job ", lane.job, ", ", lane.incarnation, ", ", right),
-               pass, number, phase};
+  if (job->second.share == base::Sha256()) {
+    const std::string own =
+        base::StrCat("job ", lane.job, ", ", lane.incarnation, ", ", right);
+    return Key{base::Sha256Of(own), pass, number, phase};
   }
   return Key{job->second.share, pass, number, phase};
 }
@@ -105,7 +107,7 @@ std::vector<api::JobVisits> Windows::Visits() const {
   std::map<int64_t, api::JobVisits> visits;
   for (const auto& [number, job] : jobs_) {
     const auto found = visits_.find(number);
-    if (job.share.empty() || found == visits_.end()) continue;
+    if (job.share == base::Sha256() || found == visits_.end()) continue;
     visits[number] = found->second;
     const auto bytes = bytes_of_.find(job.share);
     if (bytes != bytes_of_.end()) visits[number].window_bytes = bytes->second;

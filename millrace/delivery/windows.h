@@ -21,7 +21,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -30,6 +29,7 @@
 #include "absl/time/time.h"
 
 #include "millrace/api/service.h"
+#include "millrace/base/sha256.h"
 #include "millrace/delivery/lane_server.h"
 #include "millrace/lanes/lane_set.h"
 
@@ -123,7 +123,7 @@ class Windows {
  private:
   // Where rows come from: jobs with the same read the same.
   struct Key {
-    std::string share;
+    base::Sha256 share;  // Of its name: compared all the time, copied without the heap.
     int64_t pass = 0;
     int64_t lane = 0;
     int64_t phase = 0;  // Of the grid that its batches lie on.
@@ -181,7 +181,7 @@ class Windows {
 
   struct Job {
     int64_t incarnation = 0;
-    std::string share = {};
+    base::Sha256 share = {};  // As keys have it; of nothing: with nobody.
     int64_t sharers = 1;
     int64_t joins = 0;
     int64_t grid = 0;
@@ -231,7 +231,7 @@ class Windows {
   std::map<RunId, Reader> readers_;
   std::map<Token, int64_t> uses_;  // Of blocks: by windows, readers, the lane server.
   std::map<int64_t, std::pair<Key, int64_t>> kept_;  // By number: whose, first row.
-  std::map<std::string, int64_t> bytes_of_;          // In the windows of each share.
+  std::map<base::Sha256, int64_t> bytes_of_;         // In the windows of each share.
   std::deque<Key> idle_;  // Productions of which only counts are left, oldest first.
   std::set<RunId> held_;  // Readers that are held back.
   std::map<int64_t, api::JobVisits> visits_;  // By job.

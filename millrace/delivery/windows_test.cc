@@ -9,6 +9,8 @@
 #include "gtest/gtest.h"
 
 #include "millrace/api/service.h"
+#include "millrace/base/hash.h"
+#include "millrace/delivery/digests_test.h"
 #include "millrace/delivery/lane_server.h"
 #include "millrace/delivery/windows_test.h"
 
@@ -146,9 +148,9 @@ TEST(WindowsTest, BatchesOfAnotherSizeAreCutAndJoined) {
   EXPECT_EQ(world.made_rows(), 18);
   EXPECT_EQ(world.VisitsOf(2).joined, 18);
   // Digests are told where both have a boundary.
-  EXPECT_EQ(world.run(six).given[0].digest_before, "@0");
-  EXPECT_EQ(world.run(six).given[0].digest, "");
-  EXPECT_EQ(world.run(six).given[1].digest, "@12");
+  EXPECT_EQ(world.run(six).given[0].digest_before, DigestAt(0, 0));
+  EXPECT_EQ(world.run(six).given[0].digest, base::Hash128{});
+  EXPECT_EQ(world.run(six).given[1].digest, DigestAt(0, 12));
 }
 
 TEST(WindowsTest, ATailForOneMayBeABatchForAnother) {

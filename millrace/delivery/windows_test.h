@@ -16,8 +16,10 @@
 
 #include "millrace/api/service.h"
 #include "millrace/base/check.h"
+#include "millrace/base/hash.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/text.h"
+#include "millrace/delivery/digests_test.h"
 #include "millrace/delivery/lane_server.h"
 #include "millrace/delivery/windows.h"
 
@@ -195,8 +197,8 @@ class WindowWorld {
     making.next = end;
     made_rows_ += end - begin;
     Made made{begin, end, end - begin < size, end - begin};
-    made.digest_before = base::StrCat("@", begin);
-    made.digest = base::StrCat("@", end);
+    made.digest_before = DigestAt(0, begin);
+    made.digest = DigestAt(0, end);
     made.token = base::MakeId<Token>(next_token_++);
     blocks_[made.token] = {making.lane.at.lane, begin, end, !made.tail};
     windows_.OnMade(id, made);
@@ -273,7 +275,7 @@ class WindowWorld {
     CHECK_EQ(made.tail, made.end - made.begin < size);
     for (const auto& [digest, row] : {std::pair(made.digest_before, made.begin),
                                       std::pair(made.digest, made.end)}) {
-      CHECK(digest.empty() || digest == base::StrCat("@", row));
+      CHECK(digest == base::Hash128{} || digest == DigestAt(0, row));
     }
     run.next = made.end;
     run.given.push_back(made);

@@ -13,6 +13,7 @@
 #include "millrace/api/service.h"
 #include "millrace/api/stream.h"
 #include "millrace/base/check.h"
+#include "millrace/base/hash.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/random.h"
 #include "millrace/base/text.h"
@@ -31,8 +32,10 @@ using delivery::Token;
 
 constexpr int64_t kJobsMost = 3;  // In one simulation.
 
-std::string DigestAt(const api::LaneAddress& at, int64_t row) {
-  return base::StrCat(at.pass, ".", at.lane, "@", row);
+base::Hash128 DigestAt(const api::LaneAddress& at, int64_t row) {
+  const base::Hash128 lane = {static_cast<uint64_t>(at.pass),
+                              static_cast<uint64_t>(at.lane)};
+  return base::Combine(lane, static_cast<uint64_t>(row));
 }
 
 int64_t BatchRowsOf(const std::string& pipeline) {

@@ -207,8 +207,8 @@ void LaneEngine::OnBatch(delivery::RunId id, exec::LaneBatch batch) {
   run.pulled = false;
   delivery::Made made{batch.begin_row, batch.end_row, batch.tail};
   made.bytes = batch.block.content_bytes();
-  if (made.begin > 0) made.digest_before = base::ToHex(batch.digest_before.value());
-  made.digest = base::ToHex(batch.digest.value());
+  if (made.begin > 0) made.digest_before = batch.digest_before.value();
+  made.digest = batch.digest.value();
   made.key = batch.key;
   made.tails = batch.tails;
   made.token = base::MakeId<delivery::Token>(next_token_++);

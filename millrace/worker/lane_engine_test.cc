@@ -19,6 +19,7 @@
 #include "millrace/base/bounded_queue.h"
 #include "millrace/base/check.h"
 #include "millrace/base/clock.h"
+#include "millrace/base/hash.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
@@ -165,7 +166,7 @@ TEST_F(LaneEngineTest, GivesABlockForEachPullThenTheTailThenTheEnd) {
   EXPECT_EQ(first.end, 4);
   EXPECT_FALSE(first.tail);
   EXPECT_GT(first.bytes, 0);
-  EXPECT_EQ(first.digest_before, "");
+  EXPECT_EQ(first.digest_before, base::Hash128{});
   EXPECT_THAT(RowsOf(first), ElementsAre(0, 1, 2, 3));
   const delivery::Made second = PullOne(kRun);
   EXPECT_EQ(second.digest_before, first.digest);

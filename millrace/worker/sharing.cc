@@ -2,9 +2,10 @@
 
 #include <cstddef>
 #include <memory>
-#include <set>
 #include <variant>
 #include <vector>
+
+#include "absl/container/flat_hash_set.h"
 
 #include "millrace/core/allocator.h"
 #include "millrace/core/large_shared_allocator.h"
@@ -21,14 +22,14 @@ exec::EngineOptions EngineOptionsOf(const WorkerOptions& options) {
   return engine;
 }
 
-std::set<size_t> LastUses(const std::vector<delivery::ServerAction>& actions) {
-  std::set<delivery::Token> dropped;
-  std::set<size_t> last;
+std::vector<bool> LastUses(const std::vector<delivery::ServerAction>& actions) {
+  absl::flat_hash_set<delivery::Token> dropped;
+  std::vector<bool> last(actions.size());
   for (size_t i = actions.size(); i-- > 0;) {
     if (const auto* drop = std::get_if<delivery::Drop>(&actions[i])) {
       dropped.insert(drop->token);
     } else if (const auto* batch = std::get_if<delivery::SendBatch>(&actions[i])) {
-      if (dropped.erase(batch->token) > 0) last.insert(i);
+      last[i] = dropped.erase(batch->token) > 0;
     }
   }
   return last;

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "millrace/core/pool.h"
@@ -20,9 +19,9 @@ namespace millrace::worker {
 // An engine's, such that memory can be shared where that is wanted.
 exec::EngineOptions EngineOptionsOf(const WorkerOptions& options);
 
-// Which of these actions send a block for the last time: it is dropped behind that, and
-// the reader can have it alone.
-std::set<size_t> LastUses(const std::vector<delivery::ServerAction>& actions);
+// Whether each of these actions sends a block for the last time: it is dropped behind
+// that, and the reader can have it alone.
+std::vector<bool> LastUses(const std::vector<delivery::ServerAction>& actions);
 
 class Sharing {
  public:

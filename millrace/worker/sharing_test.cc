@@ -11,8 +11,8 @@
 namespace millrace::worker {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 delivery::SendBatch Send(int64_t token) {
   return {{}, {}, base::MakeId<delivery::Token>(token)};
@@ -21,15 +21,17 @@ delivery::SendBatch Send(int64_t token) {
 delivery::Drop Drop(int64_t token) { return {base::MakeId<delivery::Token>(token)}; }
 
 TEST(SharingTest, TheLastUseOfABlockIsTheOneBeforeItsDrop) {
-  EXPECT_THAT(LastUses({Send(1), Drop(1)}), ElementsAre(0));
-  EXPECT_THAT(LastUses({Send(1), Send(1), Drop(1), Send(2)}), ElementsAre(1));
-  EXPECT_THAT(LastUses({Send(1), Send(2), Drop(2), Drop(1)}), ElementsAre(0, 1));
+  EXPECT_THAT(LastUses({Send(1), Drop(1)}), ElementsAre(true, false));
+  EXPECT_THAT(LastUses({Send(1), Send(1), Drop(1), Send(2)}),
+              ElementsAre(false, true, false, false));
+  EXPECT_THAT(LastUses({Send(1), Send(2), Drop(2), Drop(1)}),
+              ElementsAre(true, true, false, false));
 }
 
 // It may be sent again later.
 TEST(SharingTest, ABlockThatIsNotDroppedHasNoLastUse) {
-  EXPECT_THAT(LastUses({Send(1), Drop(2)}), IsEmpty());
-  EXPECT_THAT(LastUses({Drop(1), Send(1)}), IsEmpty());
+  EXPECT_THAT(LastUses({Send(1), Drop(2)}), Each(false));
+  EXPECT_THAT(LastUses({Drop(1), Send(1)}), Each(false));
 }
 
 TEST(SharingTest, TheEnginesMemoryCanBeSharedUnlessThatIsOff) {

@@ -312,8 +312,8 @@ LaneEvents Worker::Process::Events() {
 void Worker::Process::Act() {
   for (bool more = true; more;) {
     const std::vector<delivery::ServerAction> actions = lanes_.TakeActions();
-    const std::set<size_t> last_uses = LastUses(actions);
-    for (size_t i = 0; i < actions.size(); ++i) Do(actions[i], last_uses.contains(i));
+    const std::vector<bool> last_uses = LastUses(actions);
+    for (size_t i = 0; i < actions.size(); ++i) Do(actions[i], last_uses[i]);
     more = runs_->Act(base::RealClock().Now()) || !actions.empty();
   }
 }
