@@ -71,6 +71,8 @@ class Drawn {
       value = static_cast<T>(Number());
     } else if constexpr (std::same_as<T, std::string>) {
       if (!words_.empty()) value = words_[Below(std::ssize(words_))];
+    } else if constexpr (std::same_as<T, base::Hash128>) {
+      value.lo = static_cast<uint64_t>(Number());
     } else if constexpr (json_internal::kIsOptional<T>) {
       const bool gone = value && Half();
       if (gone) return value.reset();

@@ -385,8 +385,9 @@ api::PassNews Dispatcher::NewsOfPass(int64_t number, int64_t pass,
   } else if (news.leased) {
     const Job& job = jobs_.at(number);
     const std::set<int64_t>& hungry = job.passes.at(pass).hungry;
-    news.asks = AskForLanes(shares, {hungry.begin(), hungry.end()},
-                            job.consumers.at({consumer, 0}).beats)[consumer];
+    const auto asking = job.consumers.find({consumer, 0});
+    const int64_t beats = asking == job.consumers.end() ? 0 : asking->second.beats;
+    news.asks = AskForLanes(shares, {hungry.begin(), hungry.end()}, beats)[consumer];
   }
   return news;
 }
