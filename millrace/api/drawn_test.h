@@ -21,6 +21,7 @@
 #include <boost/mp11.hpp>
 
 #include "millrace/api/json.h"
+#include "millrace/base/hash.h"
 #include "millrace/lanes/manifest.h"
 
 namespace millrace::api {
