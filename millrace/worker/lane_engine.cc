@@ -1,5 +1,6 @@
 #include "millrace/worker/lane_engine.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -142,11 +143,21 @@ void LaneEngine::Start(const delivery::StartRun& start) {
   }
 }
 
+// Jobs that share their rows are one to the engine: else what is made ahead for one of
+// them would have its turn beside what another waits for.
+int64_t LaneEngine::OwnerOf(int64_t job) const {
+  const std::string& share = jobs_.at(job).share;
+  if (share.empty()) return job;
+  const auto first = std::ranges::find_if(
+      jobs_, [&](const auto& entry) { return entry.second.share == share; });
+  return first->first;
+}
+
 void LaneEngine::Open(delivery::RunId id) {
   Run& run = runs_.at(id);
   const exec::LaneWork work{run.start.lane.at.lane, run.start.from};
   exec::LaneOptions options;
-  options.place = {run.start.lane.job, run.start.lane.at.pass};
+  options.place = {OwnerOf(run.start.lane.job), run.start.lane.at.pass};
   options.ready = [this, id] { post_([this, id] { Poll(id); }); };
   absl::StatusOr<std::unique_ptr<exec::LaneRun>> lane =
       engine_.OpenLane(passes_[KeyOf(run.start.lane)].plan, work, std::move(options));

@@ -103,6 +103,7 @@ class LaneEngine {
   void ForgetBefore(const delivery::JobLane& lane);
   void AskForPlan(const delivery::JobLane& lane);
   void OnPlanned(const PassKey& key, const absl::StatusOr<SharedPlan>& plan);
+  int64_t OwnerOf(int64_t job) const;
   void Open(delivery::RunId id);
   static void SetNeeded(Run& run, bool needed);
   void Poll(delivery::RunId id);
