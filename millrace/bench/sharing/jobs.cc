@@ -163,13 +163,12 @@ absl::StatusOr<std::vector<Line>> RunSharingJobs(const BenchOptions& options) {
   std::vector<double> alone_seconds;
   std::vector<double> slowest;
   std::vector<double> alone;
-  for (int i = 0; i < options.repeats; ++i) {
-    const Outcome one = TRY(RunJobs(1, pipeline, threads));
-    const Outcome many = TRY(RunJobs(kJobs, pipeline, threads));
-    alone_seconds.push_back(one.worker_seconds);
-    alone.push_back(one.slowest);
-    shared_seconds.push_back(many.worker_seconds);
-    slowest.push_back(many.slowest);
+  // Each comes first in turn: machines become slower, or faster, as they work on.
+  for (int i = 0; i < 2 * options.repeats; ++i) {
+    const bool shares = i % 4 == 1 || i % 4 == 2;
+    const Outcome outcome = TRY(RunJobs(shares ? kJobs : 1, pipeline, threads));
+    (shares ? shared_seconds : alone_seconds).push_back(outcome.worker_seconds);
+    (shares ? slowest : alone).push_back(outcome.slowest);
   }
   const std::string name = base::StrCat(kJobs, " jobs share, worker of ", threads,
                                         threads == 1 ? " thread" : " threads");
