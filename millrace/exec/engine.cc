@@ -34,6 +34,7 @@
 #include "millrace/exec/pass_plan.h"
 #include "millrace/exec/pass_run.h"
 #include "millrace/exec/stage_run.h"
+#include "millrace/exec/work_queue.h"
 #include "millrace/ir/pipeline.h"
 #include "millrace/lanes/rest.h"
 #include "millrace/lanes/state.h"

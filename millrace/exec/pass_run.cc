@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/base/check.h"
+#include "millrace/exec/ahead_limit.h"
 #include "millrace/exec/in_order_stage.h"
 #include "millrace/exec/lane.h"
 #include "millrace/exec/least_memory.h"
@@ -22,6 +23,7 @@
 #include "millrace/exec/pass_work.h"
 #include "millrace/exec/progress.h"
 #include "millrace/exec/stage_run.h"
+#include "millrace/lanes/manifest.h"
 #include "millrace/lanes/rest.h"
 
 namespace millrace::exec {

@@ -6,10 +6,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 
 #include "millrace/core/block.h"
-#include "millrace/core/buffer.h"
 #include "millrace/exec/chain.h"
 #include "millrace/exec/memory.h"
 #include "millrace/exec/meters.h"

@@ -10,7 +10,6 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/base/check.h"
-#include "millrace/base/status.h"
 #include "millrace/core/buffer.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/spec.h"

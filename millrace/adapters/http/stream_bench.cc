@@ -1,12 +1,12 @@
 // Channels on loopback beside a plain TCP stream of the same sizes, in one run: bytes a
 // second, and what a gigabyte costs both ends in processor time ("cpu_s_per_GB").
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -150,10 +150,8 @@ std::pair<int, int> ConnectedSockets() {
 // Reads messages of one size, one after the other, into as many places in turn as a
 // channel's receiver has.
 void ReceiveRaw(int socket, int64_t size) {
-  std::vector<core::Buffer> places;
-  for (int i = 0; i < 2; ++i) {
-    places.push_back(core::HeapPool().Allocate(size).value());
-  }
+  std::array<core::Buffer, 2> places = {core::HeapPool().Allocate(size).value(),
+                                        core::HeapPool().Allocate(size).value()};
   for (size_t i = 0;; ++i) {
     std::byte* const to = places[i % places.size()].mutable_data();
     if (recv(socket, to, static_cast<size_t>(size), MSG_WAITALL) < size) return;

@@ -50,7 +50,8 @@ TEST(KernelsTest, ANapTakesItsTimeAndGivesWhatItGot) {
   const absl::Duration begin = base::RealClock().Monotonic();
   const std::vector<core::Block> batches =
       BatchesWith("nap(.value, microseconds=20000)");
-  EXPECT_GE(base::RealClock().Monotonic() - begin, absl::Milliseconds(60));
+  // Who waits for batches naps, too.
+  EXPECT_GE(base::RealClock().Monotonic() - begin, absl::Milliseconds(20));
   ASSERT_EQ(batches.size(), 3);
   EXPECT_EQ(batches[2].Find("x")->As<int64_t>()[0], 2);
 }
