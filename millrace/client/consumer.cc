@@ -81,7 +81,8 @@ class Consumer::Process {
 
   CarrierStats carriers() const {
     const base::MutexLock lock(&mutex_);
-    return links_.carriers();
+    const SharingStats sharing = links_.sharing();
+    return {sharing.workers, shared_bytes_, copied_bytes_, sharing.note};
   }
 
   const api::OpenedJob& job() const { return job_; }
@@ -96,6 +97,7 @@ class Consumer::Process {
                                                  std::shared_ptr<JobPass>& plan)
       ABSL_LOCKS_EXCLUDED(mutex_);
   std::optional<ReceivedBatch> TakeReady() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Release(delivery::Token token) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   api::ReaderHello hello() const;
   api::ConsumerBeat Beat() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -137,6 +139,8 @@ class Consumer::Process {
   std::unique_ptr<delivery::JobReader> reader_ ABSL_GUARDED_BY(mutex_);
   std::map<int64_t, std::shared_ptr<JobPass>> plans_ ABSL_GUARDED_BY(mutex_);
   std::map<delivery::Token, ReceivedFrame> held_ ABSL_GUARDED_BY(mutex_);
+  int64_t shared_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // Of what was taken.
+  int64_t copied_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   WorkerLinks links_ ABSL_GUARDED_BY(mutex_);
   std::optional<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
   int64_t next_token_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -202,9 +206,19 @@ std::optional<ReceivedBatch> Consumer::Process::TakeReady() {
       {}, taken.rows, taken.slice_begin, taken.slice_end, taken.valid};
   for (const delivery::BatchPart& part : taken.parts) {
     received.parts.push_back({held_.at(part.token), part});
-    if (part.last_use) held_.erase(part.token);
+    if (part.last_use) Release(part.token);
   }
   return received;
+}
+
+void Consumer::Process::Release(delivery::Token token) {
+  const auto held = held_.find(token);
+  const ReceivedFrame& received = held->second;
+  int64_t bytes = received.frame.size();
+  for (const core::Buffer& part : received.parts) bytes += part.size();
+  shared_bytes_ += received.shared_bytes;
+  copied_bytes_ += bytes - received.shared_bytes;
+  held_.erase(held);
 }
 
 absl::StatusOr<std::optional<core::Block>> Consumer::Process::Next(

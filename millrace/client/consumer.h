@@ -47,6 +47,14 @@ struct ConsumerOptions {
   const ops::Library* library = nullptr;           // Null: the default one.
 };
 
+// How the batches that Next gave came here.
+struct CarrierStats {
+  int64_t sharing = 0;       // Workers that share memory, now.
+  int64_t shared_bytes = 0;  // In memory that was lent.
+  int64_t copied_bytes = 0;  // The others: they came through streams.
+  std::string note = {};     // Why something came by copying; of one worker.
+};
+
 class Consumer {
  public:
   // Opens the job, waiting for all consumers of the run, and for a worker.
@@ -79,7 +87,7 @@ class Consumer {
   // The pass that Next takes from.
   int64_t pass() const;
 
-  // How batches came so far.
+  // So far.
   CarrierStats carriers() const;
 
   // What the dispatcher said when the job was opened.

@@ -36,10 +36,12 @@ namespace millrace::client {
 struct ReceivedFrame {
   core::Buffer frame;
   std::vector<core::Buffer> parts = {};
+  int64_t shared_bytes = 0;  // Of the parts.
 };
 
 inline ReceivedFrame FrameOf(transport::Received received) {
-  return {std::move(received.payload), std::move(received.parts)};
+  return {std::move(received.payload), std::move(received.parts),
+          received.shared_bytes};
 }
 
 // A part of a batch: rows of a frame that was received.

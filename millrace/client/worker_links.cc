@@ -28,13 +28,6 @@ constexpr absl::Duration kAvoided = absl::Seconds(10);
 // Who knows of shared memory has told by then.
 constexpr absl::Duration kAnswersWithin = absl::Seconds(5);
 
-void Add(const transport::SharedReaderStats& stats, CarrierStats& to) {
-  to.sharing += stats.sharing ? 1 : 0;
-  to.shared_bytes += stats.shared_bytes;
-  to.copied_bytes += stats.copied_bytes;
-  if (!stats.note.empty()) to.note = stats.note;
-}
-
 }  // namespace
 
 void WorkerLinks::Begin(http::Client& client, const api::ReaderHello& hello,
@@ -96,7 +89,8 @@ bool WorkerLinks::OnClosed(delivery::WorkerId worker, int64_t link, absl::Time n
   if (found == links_.end() || found->second.number != link) return false;
   if (!found->second.heard) unreachable_[worker] = now + kAvoided;
   if (found->second.channel->betrayed()) liars_.insert(worker);
-  Add(found->second.channel->shared_stats(), ended_);
+  const std::string note = found->second.channel->shared_stats().note;
+  if (!note.empty()) note_ = note;
   links_.erase(found);
   return true;
 }
@@ -109,10 +103,13 @@ std::vector<int64_t> WorkerLinks::Unreachable(absl::Time now) const {
   return workers;
 }
 
-CarrierStats WorkerLinks::carriers() const {
-  CarrierStats all = ended_;
-  all.sharing = 0;
-  for (const auto& [worker, link] : links_) Add(link.channel->shared_stats(), all);
+SharingStats WorkerLinks::sharing() const {
+  SharingStats all{.note = note_};
+  for (const auto& [worker, link] : links_) {
+    const transport::SharedReaderStats stats = link.channel->shared_stats();
+    all.workers += stats.sharing ? 1 : 0;
+    if (!stats.note.empty()) all.note = stats.note;
+  }
   return all;
 }
 

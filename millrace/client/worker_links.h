@@ -27,12 +27,10 @@ struct LinkEvents {
   std::function<void(delivery::WorkerId, int64_t link)> on_closed;
 };
 
-// How what workers sent came here, on all streams so far.
-struct CarrierStats {
-  int64_t sharing = 0;       // Workers, now.
-  int64_t shared_bytes = 0;  // Of payloads, in memory that was lent.
-  int64_t copied_bytes = 0;  // The others: they came through streams.
-  std::string note = {};     // Why something came by copying; of one of them.
+// Of all streams so far.
+struct SharingStats {
+  int64_t workers = 0;    // That share memory, now.
+  std::string note = {};  // Why something came by copying; of one of them.
 };
 
 class WorkerLinks {
@@ -60,7 +58,7 @@ class WorkerLinks {
   // Workers that were not to be reached lately.
   std::vector<int64_t> Unreachable(absl::Time now) const;
 
-  CarrierStats carriers() const;
+  SharingStats sharing() const;
 
  private:
   struct Link {
@@ -80,7 +78,7 @@ class WorkerLinks {
   std::map<delivery::WorkerId, absl::Time> unreachable_;  // Up to then.
   bool shares_ = false;
   std::set<delivery::WorkerId> liars_;  // Are not asked for shared memory again.
-  CarrierStats ended_;                  // Of streams that were.
+  std::string note_;                    // Of streams that were.
   int64_t next_ = 0;
 };
 

@@ -36,6 +36,7 @@ struct Received {
   // Where some of a frame is in shared memory: its body, as frames::DecodeParts takes
   // it; the payload is the frame's head then.
   std::vector<core::Buffer> parts = {};
+  int64_t shared_bytes = 0;  // Of the parts.
 };
 
 // What a channel tells its owner, on a thread of the carrier: one call at a time, and

@@ -331,8 +331,9 @@ absl::Status SharedReader::AddParts(const api::Lending& lending, Received& recei
     const core::Region region{lease->arena->data() + piece.offset, piece.bytes};
     received.parts.emplace_back(std::make_shared<LentStorage>(region, lease),
                                 piece.bytes);
-    stats_.shared_bytes += piece.bytes;
+    received.shared_bytes += piece.bytes;
   }
+  stats_.shared_bytes += received.shared_bytes;
   stats_.copied_bytes += payload.size();
   const int64_t left = payload.size() - place;
   if (left > 0) received.parts.push_back(payload.Slice(place, left));
