@@ -337,6 +337,43 @@ TEST_F(LaneEngineTest, APlanThatCannotBeMadeFailsItsRunsAndIsTriedAgain) {
   EXPECT_THAT(RowsOf(PullOne(kRun)), ElementsAre(0, 1, 2, 3));
 }
 
+// What is made ahead for a job waits while another of its group lacks something, as if
+// both were one; jobs that share nothing have their turns.
+TEST_F(LaneEngineTest, WhatOneJobOfAGroupNeedsComesBeforeWhatIsMadeAheadForAnother) {
+  // One batch in all that the first job lacks, and a thousand of the other meanwhile.
+  constexpr int64_t kBatch = 1000;
+  constexpr int64_t kRows = 1000 * kBatch;
+  const std::string rows = base::StrCat("%0 = range(start=0, stop=", kRows, ")\n");
+  const auto made_ahead = [&](const std::string& share) {
+    ++incarnation_;
+    made_.clear();
+    api::WorkerJob lacks =
+        OneLane(base::StrCat(rows, "%1 = filter(%0, predicate={.value % ", kRows,
+                             " == ", kRows - 1, "})\n%2 = batch(%1, size=1)\n"));
+    api::WorkerJob ahead =
+        OneLane(base::StrCat(rows, "%1 = batch(%0, size=", kBatch, ")\n"));
+    ahead.job = lacks.job + 1;
+    lacks.share = ahead.share = share;
+    lanes_->SetJob(lacks);
+    lanes_->SetJob(ahead);
+    Start(kRun);
+    lanes_->Pull(kRun, /*needed=*/true);
+    lanes_->Start({kOther, {ahead.job, incarnation_, {0, 0}}, 0});
+    size_t pulls = 0;
+    Await([&] {
+      for (; made_[kOther].size() == pulls; ++pulls) {
+        lanes_->Pull(kOther, /*needed=*/false);
+      }
+      return !made_[kRun].empty();
+    });
+    lanes_->Stop(kRun);
+    lanes_->Stop(kOther);
+    return std::ssize(made_[kOther]);
+  };
+  EXPECT_LT(made_ahead("group"), 50);
+  EXPECT_GT(made_ahead(""), 50);
+}
+
 TEST_F(LaneEngineTest, SlicesBatchesTailsAndPlainRows) {
   Begin(kBatches);
   Start(kRun);
