@@ -27,6 +27,7 @@ namespace millrace::core {
 namespace {
 
 constexpr int64_t kSizeMax = int64_t{1} << 46;
+constexpr int64_t kLarge = int64_t{1} << 20;
 
 int64_t RoundUp(int64_t size, int64_t multiple) {
   return (size + multiple - 1) / multiple * multiple;
@@ -74,7 +75,7 @@ class Pool::State {
       CHECK_EQ(region->size, size);
       ++stats_.allocations;
     }
-    CountUsed(size);
+    CountUsed(region->size);
     NotePeak();
     return *region;
   }
@@ -119,6 +120,8 @@ class Pool::State {
   int64_t used_bytes() const { return used_bytes_.load(std::memory_order_relaxed); }
 
  private:
+  using Cached = std::map<int64_t, std::vector<Kept>>;  // By size.
+
   absl::Status Full(int64_t size) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return absl::ResourceExhaustedError(
         base::StrCat("memory budget is full: ", size, " bytes wanted, ",
@@ -138,8 +141,8 @@ class Pool::State {
 
   // A region of this size, if one is kept.
   std::optional<Region> Reuse(int64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const auto found = cached_.find(size);
-    if (found == cached_.end() || found->second.empty()) return std::nullopt;
+    const auto found = FindKept(size);
+    if (found == cached_.end()) return std::nullopt;
     std::vector<Kept>& kept = found->second;
     // The latest is the warmest, and one's own warmer still.
     constexpr size_t kLookedAt = 32;
@@ -151,9 +154,19 @@ class Pool::State {
     if (has_own) std::iter_swap(own, kept.rbegin());
     const Region region = kept.back().region;
     kept.pop_back();
-    stats_.cached_bytes -= size;
+    stats_.cached_bytes -= region.size;
     ++stats_.reuses;
     return region;
+  }
+
+  // Where regions of this size are kept. Of large ones somewhat larger ones serve as
+  // well: where sizes vary, each would have new pages else.
+  Cached::iterator FindKept(int64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const int64_t most = size < kLarge ? size : size + size / 2;
+    auto found = cached_.lower_bound(size);
+    while (found != cached_.end() && found->second.empty()) ++found;
+    const bool serves = found != cached_.end() && found->first <= most;
+    return serves ? found : cached_.end();
   }
 
   void MakeRoom(int64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -180,7 +193,7 @@ class Pool::State {
   const std::unique_ptr<Allocator> allocator_;
   const PoolOptions options_;
   mutable base::Mutex mutex_;
-  std::map<int64_t, std::vector<Kept>> cached_ ABSL_GUARDED_BY(mutex_);
+  Cached cached_ ABSL_GUARDED_BY(mutex_);
   PoolStats stats_ ABSL_GUARDED_BY(mutex_);
   std::atomic<int64_t> used_bytes_ = 0;  // As in stats_, to be read without the lock.
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;

@@ -117,6 +117,22 @@ TEST(PoolTest, ReusesThePagesOfABufferThatIsGone) {
   EXPECT_EQ(counted.pool->stats().reuses, 1);
 }
 
+// Batches that are padded to their largest row are all of other sizes.
+TEST(PoolTest, ALargeRegionServesForLessToo) {
+  constexpr int64_t kMegabyte = int64_t{1} << 20;
+  const CountedPool counted;
+  const auto region = [&](int64_t size) {
+    return counted.pool->Allocate(size).value().storage()->region().size;
+  };
+  const int64_t held = region(12 * kMegabyte);
+  EXPECT_EQ(region(8 * kMegabyte), held);
+  EXPECT_EQ(counted.pool->stats().cached_bytes, held) << "all of it came back";
+  EXPECT_LT(region(7 * kMegabyte), held) << "too little of it would be used";
+  const Buffer used = counted.pool->Allocate(11 * kMegabyte).value();
+  EXPECT_EQ(counted.pool->stats().used_bytes, held);
+  EXPECT_EQ(counted.ledger->calls, 2);
+}
+
 TEST(PoolTest, DoesNotReuseWhatSomebodyStillHolds) {
   Pool pool(MakeHeapAllocator(), {});
   Buffer whole = pool.Allocate(1000).value();

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <type_traits>
@@ -70,27 +69,43 @@ absl::Status CheckRank(const Tensor& first, const Tensor& row) {
       " and ", row.shape().ToString(), "; reshape them in a map before"));
 }
 
-// Copies a value to the front corner of a larger one.
-void CopyToCorner(const Tensor& from, absl::Span<const int64_t> sizes,
-                  std::byte* corner) {
-  const absl::Span<const int64_t> own = from.shape().sizes();
-  if (from.count() == 0) return;
-  const int64_t value_bytes = core::SizeOf(from.dtype());
-  const int64_t run_bytes = own.back() * value_bytes;
-  const std::byte* next = from.values().data();
-  Sizes at(own.size() - 1, 0);  // Of the run, on all axes but the last.
-  for (int64_t run = 0; run < from.count() / own.back(); ++run) {
-    int64_t place = 0;
-    for (size_t axis = 0; axis < at.size(); ++axis) {
-      place = (place + at[axis]) * sizes[axis + 1];
+// Copies values to the front corner of larger ones, and fills what is behind them on
+// each axis. Gives where it ended. Requires: at least one axis.
+template <typename T>
+T* CopyPadded(const T*& from, absl::Span<const int64_t> own,
+              absl::Span<const int64_t> sizes, T pad, T* to) {
+  int64_t padded = sizes[0] - own[0];
+  if (own.size() == 1) {
+    to = std::copy_n(from, own[0], to);
+    from += own[0];
+  } else {
+    const auto own_below = own.subspan(1);
+    const auto below = sizes.subspan(1);
+    for (int64_t i = 0; i < own[0]; ++i) {
+      to = CopyPadded(from, own_below, below, pad, to);
     }
-    std::memcpy(corner + place * value_bytes, next, run_bytes);
-    next += run_bytes;
-    for (size_t axis = at.size(); axis-- > 0;) {
-      if (++at[axis] < own[axis]) break;
-      at[axis] = 0;
-    }
+    for (const int64_t size : below) padded *= size;
   }
+  return std::fill_n(to, padded, pad);
+}
+
+// A shape as far as padding goes: axes that are not padded are part of the one before.
+struct PaddedShape {
+  Sizes own;
+  Sizes sizes;
+};
+
+PaddedShape Flattened(const Shape& own, const Shape& padded) {
+  PaddedShape flat{{1}, {1}};
+  for (size_t axis = own.sizes().size(); axis-- > 0;) {
+    const int64_t size = own.sizes()[axis];
+    flat.own[0] *= size;
+    flat.sizes[0] *= padded.sizes()[axis];
+    if (axis == 0 || size == padded.sizes()[axis]) continue;
+    flat.own.insert(flat.own.begin(), 1);
+    flat.sizes.insert(flat.sizes.begin(), 1);
+  }
+  return flat;
 }
 
 // The largest size on every axis.
@@ -133,6 +148,23 @@ Shape Rounded(const Shape& shape, const Shape& known, const PadRule& rule) {
   return Shape(sizes);
 }
 
+// Rows side by side, each padded to one shape.
+absl::StatusOr<core::Buffer> PaddedValues(DType dtype, const core::Tensors& rows,
+                                          const Shape& padded, double value,
+                                          core::Pool& pool) {
+  const int64_t count = TRY(padded.WithLeading(std::ssize(rows)).CountChecked());
+  return core::VisitDType(dtype, [&]<typename T>() -> absl::StatusOr<core::Buffer> {
+    core::Buffer values = TRY(pool.AllocateFor<T>(count));
+    T* to = values.MutableAs<T>().data();
+    for (const Tensor& row : rows) {
+      const PaddedShape flat = Flattened(row.shape(), padded);
+      const T* from = row.values().As<T>().data();
+      to = CopyPadded<T>(from, flat.own, flat.sizes, *PadAs<T>(value), to);
+    }
+    return values;
+  });
+}
+
 // Texts must have one shape, as in a plain batch.
 absl::StatusOr<core::Column> PaddedColumn(const core::Column& column,
                                           const PadRule& rule, const Shape& known,
@@ -142,14 +174,8 @@ absl::StatusOr<core::Column> PaddedColumn(const core::Column& column,
   if (same && Rounded(*same, known, rule) == *same) return column;
   const core::Tensors rows = TRY(RowsOf(column));
   const Shape padded = Rounded(TRY(LargestShape(rows)), known, rule);
-  const int64_t row_bytes = TRY(padded.CountChecked()) * core::SizeOf(column.dtype());
   core::Buffer values =
-      TRY(Filled(column.dtype(), padded.WithLeading(column.rows()), rule.value, pool));
-  std::byte* place = values.mutable_data();
-  for (const Tensor& row : rows) {
-    CopyToCorner(row, padded.sizes(), place);
-    place += row_bytes;
-  }
+      TRY(PaddedValues(column.dtype(), rows, padded, rule.value, pool));
   return core::Column::Dense(column.dtype(), column.rows(), padded, std::move(values));
 }
 

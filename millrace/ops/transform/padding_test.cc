@@ -1,8 +1,11 @@
 #include "millrace/ops/transform/padding.h"
 
 #include <cstdint>
+#include <iterator>
 #include <limits>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,10 +15,12 @@
 #include "millrace/base/status_matchers.h"
 #include "millrace/core/block.h"
 #include "millrace/core/buffer.h"
+#include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
 #include "millrace/core/shape.h"
 #include "millrace/core/spec.h"
+#include "millrace/core/tensor.h"
 #include "millrace/ops/transform/rows_test.h"
 
 namespace millrace::ops {
@@ -49,6 +54,41 @@ TEST(PaddingTest, SizesCanBeRounded) {
 TEST(PaddingTest, TheFirstAxisCanHaveALeastLength) {
   EXPECT_EQ(PaddedLists({{1}}, {.leading_at_least = 3}), "int64[3] [1, 0, 0]");
   EXPECT_EQ(PaddedLists({{1, 2}}, {.leading_at_least = 1}), "int64[2] [1, 2]");
+}
+
+// A row of a shape, with the numbers from 1 on.
+core::Tensor Counted(const core::Shape& shape) {
+  core::Buffer values = *core::HeapPool().Allocate(shape.Count());
+  const auto bytes = values.MutableAs<uint8_t>();
+  std::iota(bytes.begin(), bytes.end(), uint8_t{1});
+  return core::Tensor::Fixed(DType::kUint8, shape, std::move(values));
+}
+
+// The bytes of rows of these shapes, padded with nines.
+std::vector<int> PaddedBytes(const std::vector<core::Shape>& shapes) {
+  core::Tensors rows;
+  for (const core::Shape& shape : shapes) rows.push_back(Counted(shape));
+  const int64_t count = std::ssize(rows);
+  const core::Block block(count, {"x"},
+                          {core::Column::OfTensors(DType::kUint8, std::move(rows))});
+  const core::Shape unknown = {kUnknownSize, kUnknownSize, kUnknownSize};
+  const core::Spec spec({{"x", DType::kUint8, unknown}});
+  const core::Block padded = *Padded(block, {.value = 9}, spec, core::HeapPool());
+  const auto bytes = padded.columns()[0].values().As<uint8_t>();
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST(PaddingTest, PicturesKeepTheirColoursTogether) {
+  EXPECT_THAT(PaddedBytes({{2, 1, 3}, {1, 2, 3}}),
+              ElementsAre(1, 2, 3, 9, 9, 9, 4, 5, 6, 9, 9, 9,    //
+                          1, 2, 3, 4, 5, 6, 9, 9, 9, 9, 9, 9));  //
+}
+
+TEST(PaddingTest, EveryAxisIsPaddedByItself) {
+  EXPECT_THAT(PaddedBytes({{2, 1, 2}, {1, 2, 1}, {0, 2, 2}}),
+              ElementsAre(1, 2, 9, 9, 3, 4, 9, 9,    //
+                          1, 9, 2, 9, 9, 9, 9, 9,    //
+                          9, 9, 9, 9, 9, 9, 9, 9));  //
 }
 
 TEST(PaddingTest, WhatTheSpecKnowsStays) {
