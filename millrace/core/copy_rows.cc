@@ -246,9 +246,22 @@ absl::StatusOr<Column> OneRow(const Tensor& row) {
 }
 
 // Numbers, all of one shape.
+// The values of rows that lie side by side in one piece of memory, as one alone does.
+std::optional<Buffer> JoinInPlace(const Tensors& rows) {
+  Buffer values = rows[0].values();
+  for (size_t i = 1; i < rows.size(); ++i) {
+    if (!values.Precedes(rows[i].values())) return std::nullopt;
+    values = values.JoinedWith(rows[i].values());
+  }
+  return values;
+}
+
 absl::StatusOr<Column> DenseFromRows(DType dtype, const Tensors& rows, Pool& pool) {
   const auto count = static_cast<int64_t>(rows.size());
   const int64_t bytes = rows[0].values().size();
+  if (const std::optional<Buffer> joined = JoinInPlace(rows)) {
+    return Column::Dense(dtype, count, rows[0].shape(), *joined);
+  }
   Buffer values = TRY(pool.Allocate((base::Bytes(bytes) * count).count()));
   std::byte* out = values.mutable_data();
   for (const Tensor& row : rows) {

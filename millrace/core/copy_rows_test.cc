@@ -327,6 +327,19 @@ TEST(CopyRowsTest, FromRowsMakesEqualShapesDense) {
       Optional(Shape{0}));
 }
 
+TEST(CopyRowsTest, FromRowsLeavesRowsThatLieSideBySideWhereTheyAre) {
+  const Buffer values = *HeapPool().AllocateFor<int32_t>(6);
+  const auto row = [&](int64_t i) {
+    return Tensor::Fixed(DType::kInt32, {2}, values.Slice(8 * i, 8));
+  };
+  const auto place_of = [&](Tensors rows) {
+    return FromRows(DType::kInt32, std::move(rows), HeapPool()).value().values().data();
+  };
+  EXPECT_EQ(place_of({row(0), row(1), row(2)}), values.data());
+  EXPECT_EQ(place_of({row(1)}), values.data() + 8);
+  EXPECT_NE(place_of({row(1), row(0)}), values.data() + 8);
+}
+
 TEST(CopyRowsTest, FromRowsMakesDifferingFirstSizesRagged) {
   const Column column =
       FromRows(DType::kInt32, TensorsOf({{1, 2}, {0, 2}, {3, 2}}), HeapPool()).value();

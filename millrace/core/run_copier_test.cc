@@ -141,8 +141,9 @@ TEST(RunCopierTest, ARowOfABatchOfTensorsIsCopiedTogether) {
 TEST(RunCopierTest, ABudgetThatRunsOutIsAnError) {
   Pool pool(MakeHeapAllocator(), {.budget_bytes = 64});
   const std::vector<Column> columns = {Ints(std::vector<int32_t>(100))};
-  for (const auto& copied : {RunCopier(columns, {{0, {0, 100}}}, pool).CopyAll(),
-                             RunCopier(columns, {{0, {0, 100}}}, pool).CopyByRow(0)}) {
+  const Runs swapped = {{0, {50, 100}}, {0, {0, 50}}};  // They do not lie so already.
+  for (const auto& copied : {RunCopier(columns, swapped, pool).CopyAll(),
+                             RunCopier(columns, swapped, pool).CopyByRow(0)}) {
     EXPECT_THAT(copied, StatusIs(absl::StatusCode::kResourceExhausted));
   }
   EXPECT_EQ(pool.stats().used_bytes, 0);

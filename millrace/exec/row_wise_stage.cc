@@ -105,7 +105,10 @@ void RowWiseStage::Run(Task& task, int thread) {
 
 void RowWiseStage::Complete(Task task) {
   int64_t bytes = 0;
-  for (const Item& item : task.out) bytes += item.bytes;
+  for (const Item& item : task.out) {
+    bytes += item.bytes;
+    if (work_.slots && item.block.rows() > 0) work_.slots->See(item.block);
+  }
   if (task.rows_in > 0) {
     const auto rows = static_cast<double>(task.rows_in);
     work_.nanoseconds_per_row.Add(static_cast<double>(task.nanoseconds) / rows);

@@ -10,8 +10,12 @@
 #include "absl/status/statusor.h"
 
 #include "millrace/base/check.h"
+#include "millrace/core/block.h"
 #include "millrace/core/buffer.h"
+#include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
+#include "millrace/core/pool.h"
+#include "millrace/core/shape.h"
 #include "millrace/core/spec.h"
 #include "millrace/exec/cut_facts.h"
 #include "millrace/exec/pass_plan.h"
@@ -24,13 +28,23 @@ namespace {
 constexpr int64_t kRowBytesLeast = 4096;
 constexpr int64_t kBatchBytesMost = int64_t{1} << 30;
 
-// Bytes of a row's values; 0 where they are not known beforehand, or few.
-int64_t SlotBytes(const core::FieldSpec& field) {
-  if (core::IsVariable(field.dtype) || !field.shape.IsKnown()) return 0;
-  const absl::StatusOr<int64_t> count = field.shape.CountChecked();
+// Bytes of a row's values; 0 where they are few.
+int64_t SlotBytes(core::DType dtype, const core::Shape& shape) {
+  const absl::StatusOr<int64_t> count = shape.CountChecked();
   if (!count.ok() || *count > kBatchBytesMost) return 0;
-  const int64_t bytes = *count * core::SizeOf(field.dtype);
+  const int64_t bytes = *count * core::SizeOf(dtype);
   return bytes < kRowBytesLeast ? 0 : bytes;
+}
+
+int64_t SlotBytes(const core::FieldSpec& field) {
+  if (core::IsVariable(field.dtype)) return 0;
+  return field.shape.IsKnown() ? SlotBytes(field.dtype, field.shape) : kSeenLater;
+}
+
+// The same of rows that were made; 0 where they have no shape in common.
+int64_t SlotBytes(const core::Column& column) {
+  const std::optional<core::Shape> shape = column.row_shape();
+  return shape && column.IsDense() ? SlotBytes(column.dtype(), *shape) : 0;
 }
 
 }  // namespace
@@ -49,12 +63,32 @@ std::optional<SlotShape> SlotsBehind(const PassPlan& plan, const Stage& stage) {
   if (!fits) return std::nullopt;
   SlotShape shape = {.batch_rows = BatchSizeOf(plan.nodes[behind]), .row_bytes = {}};
   int64_t bytes = 0;
+  bool any = false;
   for (const core::FieldSpec& field : last.spec().fields()) {
     shape.row_bytes.push_back(SlotBytes(field));
-    bytes += shape.row_bytes.back();
+    bytes += std::max<int64_t>(shape.row_bytes.back(), 0);
+    any = any || shape.row_bytes.back() != 0;
   }
-  if (bytes == 0 || shape.batch_rows > kBatchBytesMost / bytes) return std::nullopt;
+  const bool too_large = bytes > 0 && shape.batch_rows > kBatchBytesMost / bytes;
+  if (!any || too_large) return std::nullopt;
   return shape;
+}
+
+SlotTable::SlotTable(SlotShape shape, core::Pool& pool)
+    : shape_(std::move(shape)), pool_(pool) {
+  for (const int64_t bytes : shape_.row_bytes) guessed_.push_back(bytes == kSeenLater);
+}
+
+void SlotTable::See(const core::Block& rows) {
+  for (size_t i = 0; i < guessed_.size(); ++i) {
+    if (!guessed_[i] || rows.rows() == 0) continue;
+    const int64_t bytes = SlotBytes(rows.columns()[i]);
+    int64_t& guess = shape_.row_bytes[i];
+    const bool fits = bytes > 0 && shape_.batch_rows <= kBatchBytesMost / bytes;
+    const bool alike = fits && (guess == kSeenLater || guess == bytes);
+    guess = alike ? bytes : 0;
+    guessed_[i] = alike;
+  }
 }
 
 SlotTable::Batches::iterator SlotTable::Find(int64_t position) {
@@ -67,7 +101,8 @@ SlotTable::Batches::iterator SlotTable::Find(int64_t position) {
 std::vector<core::Buffer> SlotTable::MakeFields() const {
   std::vector<core::Buffer> fields;
   for (const int64_t bytes : shape_.row_bytes) {
-    absl::StatusOr<core::Buffer> field = pool_.Allocate(bytes * shape_.batch_rows);
+    const int64_t row_bytes = std::max<int64_t>(bytes, 0);
+    absl::StatusOr<core::Buffer> field = pool_.Allocate(row_bytes * shape_.batch_rows);
     if (!field.ok()) return {};
     fields.push_back(*std::move(field));
   }
@@ -87,9 +122,9 @@ std::vector<core::Buffer> SlotTable::Claim(int64_t position, int64_t rows) {
   const int64_t first = position % shape_.batch_rows;
   std::vector<core::Buffer> places(batch->second.fields.size());
   for (size_t i = 0; i < places.size(); ++i) {
-    const int64_t bytes = shape_.row_bytes[i];
-    if (bytes == 0) continue;
-    places[i] = batch->second.fields[i].Slice(first * bytes, rows * bytes);
+    const core::Buffer& field = batch->second.fields[i];
+    const int64_t bytes = field.size() / shape_.batch_rows;
+    if (bytes > 0) places[i] = field.Slice(first * bytes, rows * bytes);
   }
   Count(batch, rows);
   return places;

@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "millrace/core/block.h"
 #include "millrace/core/buffer.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/pass_plan.h"
@@ -19,10 +20,14 @@
 
 namespace millrace::exec {
 
+// Of a field of which no shape is known beforehand: its rows may be all of one.
+inline constexpr int64_t kSeenLater = -1;
+
 // The shape of a batch, as far as its slots go.
 struct SlotShape {
   int64_t batch_rows = 0;
-  std::vector<int64_t> row_bytes;  // By field; 0 where rows are not written in place.
+  // By field; 0 where rows are not written in place, or kSeenLater.
+  std::vector<int64_t> row_bytes;
 };
 
 // Tells whether a stage can write into slots, and what they look like: it comes right
@@ -32,13 +37,16 @@ std::optional<SlotShape> SlotsBehind(const PassPlan& plan, const Stage& stage);
 
 class SlotTable {
  public:
-  SlotTable(SlotShape shape, core::Pool& pool)
-      : shape_(std::move(shape)), pool_(pool) {}
+  SlotTable(SlotShape shape, core::Pool& pool);
 
   // How many rows from a position of the pass on are in one batch.
   int64_t RowsFrom(int64_t position) const {
     return shape_.batch_rows - position % shape_.batch_rows;
   }
+
+  // Takes from rows that were made how large those are whose size nobody said: the next
+  // ones will be alike. Where they are not, they are joined by copying from then on.
+  void See(const core::Block& rows);
 
   // Gives the places of rows from a position of the pass on, by field; none where the
   // batch was given up, or there is no memory for it. Requires: they are in one batch,
@@ -67,7 +75,8 @@ class SlotTable {
   std::vector<core::Buffer> MakeFields() const;
   void Count(Batches::iterator batch, int64_t rows);
 
-  const SlotShape shape_;
+  SlotShape shape_;
+  std::vector<bool> guessed_;  // By field: its size is that of rows that were seen.
   core::Pool& pool_;
   Batches batches_;
 };

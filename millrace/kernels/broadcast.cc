@@ -101,19 +101,24 @@ class Broadcaster {
     }
     walk.AddAxis(rows_, row_steps);
     AddShapes(walk, result, shapes);
-    ValueWriter out = TRY(OpenRegular(*count));
+    ValueWriter out = TRY(Open(0, rows_, *count));
     const int64_t computed = walk.Run(firsts, computation_.loop, out);
     if (computed < *count) return Failure(computed / result.Count());
     return std::move(out).ToColumn(rows_, result);
   }
 
-  // Where the caller wants it, if that is as large: it is of the shape inferred.
-  absl::StatusOr<ValueWriter> OpenRegular(int64_t count) const {
+  // Where the caller wants some of the rows, if its place is as large: who knows no
+  // shape guesses.
+  absl::StatusOr<ValueWriter> Open(int64_t row, int64_t rows, int64_t count) const {
     const core::Buffer* into = computation_.into;
-    const bool fits = into != nullptr && !core::IsVariable(computation_.dtype) &&
-                      into->size() == count * core::SizeOf(computation_.dtype);
-    if (fits) return ValueWriter::Into(computation_.dtype, *into, pool_);
-    return ValueWriter::Open(computation_.dtype, count, pool_);
+    if (into == nullptr || core::IsVariable(computation_.dtype)) {
+      return ValueWriter::Open(computation_.dtype, count, pool_);
+    }
+    const int64_t bytes = count * core::SizeOf(computation_.dtype);
+    const bool fits = into->size() * rows == bytes * rows_;
+    if (!fits) return ValueWriter::Open(computation_.dtype, count, pool_);
+    core::Buffer place = into->Slice(bytes / rows * row, bytes);
+    return ValueWriter::Into(computation_.dtype, std::move(place), pool_);
   }
 
   static void AddShapes(Walk& walk, const Shape& result,
@@ -193,7 +198,7 @@ class Broadcaster {
     if (!count.ok()) return RowErrorOf(row, count.status());
     Walk walk(size());
     AddShapes(walk, result, shapes);
-    ValueWriter out = TRY(ValueWriter::Open(computation_.dtype, *count, pool_));
+    ValueWriter out = TRY(Open(row, 1, *count));
     if (walk.Run(firsts, computation_.loop, out) < *count) return Failure(row);
     return std::move(out).ToTensor(result);
   }

@@ -74,7 +74,7 @@ absl::StatusOr<Column> RunCast(const KernelCall& call) {
   const DType to = DTypeNamed(call.arguments);
   if (from.dtype() == to) return from;
   if (core::IsVariable(to)) return CastTexts(call);
-  return Convert(from, to, call.pool);
+  return Convert(from, to, call.pool, call.into);
 }
 
 std::vector<std::string> TypeNames() {

@@ -51,7 +51,8 @@ double KeepHighBits(uint64_t magnitude) {
   return std::ldexp(static_cast<double>(lost ? high | 1U : high), cut);
 }
 
-absl::StatusOr<Column> Convert(const Column& column, DType dtype, core::Pool& pool) {
+absl::StatusOr<Column> Convert(const Column& column, DType dtype, core::Pool& pool,
+                               const core::Buffer* into) {
   CHECK(!core::IsVariable(dtype));
   CHECK(!core::IsVariable(column.dtype()));
   if (column.dtype() == dtype) return column;
@@ -59,7 +60,8 @@ absl::StatusOr<Column> Convert(const Column& column, DType dtype, core::Pool& po
   return core::VisitDType(dtype, [&]<typename To>() {
     return core::VisitDType(column.dtype(), [&]<typename From>() {
       return Broadcast(column.rows(), {&operand, 1},
-                       {.dtype = dtype, .loop = ConvertLoop<To, From>}, pool);
+                       {.dtype = dtype, .loop = ConvertLoop<To, From>, .into = into},
+                       pool);
     });
   });
 }

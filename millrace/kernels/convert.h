@@ -75,8 +75,10 @@ To ConvertValue(From value) {
 }
 
 // Converts a column of numbers or bools, whatever its layout; the column itself where
-// there is nothing to do. Requires: neither type is a text's.
+// there is nothing to do. `into` may say where the result is wanted. Requires: neither
+// type is a text's.
 absl::StatusOr<core::Column> Convert(const core::Column& column, core::DType dtype,
-                                     core::Pool& pool);
+                                     core::Pool& pool,
+                                     const core::Buffer* into = nullptr);
 
 }  // namespace millrace::kernels

@@ -118,6 +118,28 @@ TEST(ElementwiseTest, WritesWhereTheCallerWantsIt) {
   EXPECT_THAT(into.As<float>(), testing::ElementsAre(2, 4));
 }
 
+// Rows of which no shape was known beforehand, one by one.
+TEST(ElementwiseTest, WritesTensorsWhereTheCallerWantsThem) {
+  const core::Buffer into = *core::HeapPool().AllocateFor<float>(4);
+  const auto tensors = [](const std::vector<core::Shape>& shapes) {
+    core::Tensors rows;
+    for (const core::Shape& shape : shapes) {
+      rows.push_back(Tensor::FromValues<float>({1, 2}, shape));
+    }
+    return Column::OfTensors(DType::kFloat32, std::move(rows));
+  };
+  const auto doubled = [&](const Column& rows, const core::Buffer& place) {
+    return *RunAsFloats({{.column = rows}, {.column = rows}}, AddFloats, {}, &place);
+  };
+  const Column fit = doubled(tensors({{2}, {2}}), into);
+  EXPECT_EQ(fit.values().data(), into.data());
+  EXPECT_THAT(fit.As<float>(), testing::ElementsAre(2, 4, 2, 4));
+  const Column shapes = doubled(tensors({{2}, {1, 2}}), into);
+  EXPECT_EQ(Shown(shapes), "float32[2] [2.0, 4.0]; float32[1, 2] [2.0, 4.0]");
+  const Column guessed_wrong = doubled(tensors({{2}}), into);
+  EXPECT_NE(guessed_wrong.values().data(), into.data());
+}
+
 TEST(ElementwiseTest, SaysWhatIsWrongWithARow) {
   const auto positive = [](absl::Span<const Values> in, int64_t count,
                            ValueWriter& out) {
