@@ -58,8 +58,9 @@ struct KernelCall {
   core::Pool& pool;
 
   // Where a dense result may be written instead of new memory: exactly `rows` of the
-  // inferred shape, which nobody reads yet. A kernel that writes elsewhere is right
-  // too; the caller sees it from the column it gets.
+  // inferred shape, which nobody reads yet; where that is not known, of rows as they
+  // were so far. A kernel that writes elsewhere is right too; the caller sees it from
+  // the column it gets.
   const core::Buffer* into = nullptr;
 };
 
@@ -82,6 +83,8 @@ struct KernelSchema {
   std::vector<ArgumentSchema> arguments = {};
   bool random = false;       // Draws from a generator; equal calls are never merged.
   bool promotes = false;     // Brings its operands to one type first (NumPy's rules).
+  bool elementwise = false;  // Each value of the result comes of one value of each
+                             // operand, whatever the shape they are in.
   bool reads_files = false;  // Goes by what they hold when it runs, and not before.
   Fails fails = Fails::kNever;
 

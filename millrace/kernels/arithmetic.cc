@@ -282,6 +282,7 @@ KernelSchema Binary(std::string name, std::string doc, Run run) {
           .doc = std::move(doc),
           .operands = {{"a", "Numbers."}, {"b", "Numbers, broadcast against a."}},
           .promotes = true,
+          .elementwise = true,
           .fails = Fails::kOnUnknownShapes,
           .infer = InferNumbers,
           .run = std::move(run)};
@@ -297,6 +298,7 @@ KernelSchema Unary(std::string name, std::string doc, Run run) {
   return {.name = std::move(name),
           .doc = std::move(doc),
           .operands = {{"x", "Numbers of any shape."}},
+          .elementwise = true,
           .infer = InferNumbers,
           .run = std::move(run)};
 }

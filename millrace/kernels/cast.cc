@@ -97,6 +97,7 @@ KernelSchema CastKernel() {
                          .type = ir::ArgumentType::kText,
                          .doc = "The type to bring them to.",
                          .choices = TypeNames()}},
+          .elementwise = true,
           .fails = ir::Fails::kOnData,
           .infer = InferCast,
           .run = RunCast};

@@ -106,6 +106,7 @@ KernelSchema Comparison(const std::string& name, const std::string& doc) {
           .operands = {{"a", "Numbers, bools or texts."},
                        {"b", "Of the same kind, broadcast against a."}},
           .promotes = true,
+          .elementwise = true,
           .fails = ir::Fails::kOnUnknownShapes,
           .infer = InferCompare,
           .run = RunCompare<Relation>};

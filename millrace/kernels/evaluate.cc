@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
@@ -17,10 +19,12 @@
 #include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
 #include "millrace/core/copy_rows.h"
+#include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
 #include "millrace/ir/expression.h"
 #include "millrace/ir/kernel.h"
 #include "millrace/ir/type.h"
+#include "millrace/kernels/tiles.h"
 #include "millrace/kernels/value_writer.h"
 
 namespace millrace::kernels {
@@ -31,12 +35,16 @@ using ir::Operand;
 using ir::Term;
 using ir::TermId;
 
+// What is passed on as it is need not be among the rows of a tile.
+enum class Rows : uint8_t { kAll, kTile };
+
 class Evaluation {
  public:
-  Evaluation(const ir::Expression& expression, const core::Block& rows,
+  Evaluation(const ir::Expression& expression, Rows kind, const core::Block& rows,
              const DrawScope& scope, core::Pool& pool,
              absl::Span<const core::Buffer> into)
       : expression_(expression),
+        kind_(kind),
         rows_(rows),
         scope_(scope),
         pool_(pool),
@@ -48,17 +56,24 @@ class Evaluation {
 
   absl::StatusOr<std::vector<Column>> Run() {
     for (size_t i = 0; i < values_.size(); ++i) {
+      if (IsLeftOut(expression_.terms()[i])) continue;
       values_[i] = TRY(Compute(expression_.terms()[i]));
       FreeAfter(i);
     }
     std::vector<Column> results;
     for (const ir::Result& result : expression_.results()) {
-      results.push_back(TRY(ForEachRow(*values_[static_cast<size_t>(result.term)])));
+      const std::optional<Operand>& value = values_[static_cast<size_t>(result.term)];
+      results.push_back(value ? TRY(ForEachRow(*value)) : Column());
     }
     return results;
   }
 
  private:
+  bool IsLeftOut(const Term& term) const {
+    return kind_ == Rows::kTile && term.kind == Term::Kind::kField &&
+           rows_.Find(term.name) == nullptr;
+  }
+
   // The last term that needs each term; results are needed to the end.
   std::vector<size_t> LastUses() const {
     std::vector<size_t> last(values_.size());
@@ -146,6 +161,7 @@ class Evaluation {
   }
 
   const ir::Expression& expression_;
+  const Rows kind_;
   const core::Block& rows_;
   const DrawScope& scope_;
   core::Pool& pool_;
@@ -171,6 +187,73 @@ absl::StatusOr<std::vector<Column>> NoRows(const ir::Expression& expression,
   return results;
 }
 
+// Large rows, tile by tile.
+class TiledEvaluation {
+ public:
+  TiledEvaluation(const ir::Expression& expression, const FlatRows& flat,
+                  const DrawScope& scope, core::Pool& pool)
+      : expression_(expression), flat_(flat), scope_(scope), pool_(pool) {}
+
+  // Gives a column for each result that is computed; `rows` has the others.
+  absl::StatusOr<std::vector<Column>> Run(const core::Block& rows,
+                                          absl::Span<const core::Buffer> into) {
+    TRY(OpenResults(into));
+    for (int64_t begin = 0; begin < flat_.values.rows(); begin += flat_.tile_rows) {
+      const int64_t left = flat_.values.rows() - begin;
+      TRY(RunTile(begin, std::min(flat_.tile_rows, left)));
+    }
+    std::vector<Column> columns;
+    for (size_t i = 0; i < values_.size(); ++i) {
+      const Term& term = TermOf(i);
+      columns.push_back(term.kind == Term::Kind::kField
+                            ? *rows.Find(term.name)
+                            : Column::Dense(term.type.dtype, rows.rows(),
+                                            flat_.row_shape, values_[i]));
+    }
+    return columns;
+  }
+
+ private:
+  const Term& TermOf(size_t result) const {
+    return expression_[expression_.results()[result].term];
+  }
+
+  absl::Status OpenResults(absl::Span<const core::Buffer> into) {
+    for (size_t i = 0; i < expression_.results().size(); ++i) {
+      values_.emplace_back();
+      if (TermOf(i).kind == Term::Kind::kField) continue;
+      const int64_t bytes = flat_.values.rows() * core::SizeOf(TermOf(i).type.dtype);
+      const bool placed = !into.empty() && into[i].size() == bytes;
+      values_[i] = placed ? into[i] : TRY(pool_.Allocate(bytes));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status RunTile(int64_t begin, int64_t count) {
+    std::vector<core::Buffer> places;
+    for (size_t i = 0; i < values_.size(); ++i) {
+      const bool passed_on = values_[i].size() == 0;
+      const int64_t size = passed_on ? 0 : core::SizeOf(TermOf(i).type.dtype);
+      places.push_back(values_[i].Slice(begin * size, count * size));
+    }
+    const core::Block tile = flat_.values.Slice(begin, count);
+    Evaluation evaluation(expression_, Rows::kTile, tile, scope_, pool_, places);
+    const std::vector<Column> made = TRY(evaluation.Run());
+    for (size_t i = 0; i < values_.size(); ++i) {
+      const core::Buffer& values = made[i].values();
+      if (places[i].size() == 0 || values.data() == places[i].data()) continue;
+      std::memcpy(places[i].mutable_data(), values.data(), values.size());
+    }
+    return absl::OkStatus();
+  }
+
+  const ir::Expression& expression_;
+  const FlatRows& flat_;
+  const DrawScope& scope_;
+  core::Pool& pool_;
+  std::vector<core::Buffer> values_;  // By result; none of a field that is passed on.
+};
+
 }  // namespace
 
 absl::StatusOr<std::vector<Column>> Evaluate(const ir::Expression& expression,
@@ -179,7 +262,12 @@ absl::StatusOr<std::vector<Column>> Evaluate(const ir::Expression& expression,
                                              absl::Span<const core::Buffer> into) {
   CHECK(into.empty() || into.size() == expression.results().size());
   if (rows.rows() == 0) return NoRows(expression, pool);
-  return Evaluation(expression, rows, scope, pool, into).Run();
+  if (const std::optional<FlatRows> flat = Flatten(expression, rows)) {
+    TiledEvaluation tiles(expression, *flat, scope, pool);
+    absl::StatusOr<std::vector<Column>> columns = tiles.Run(rows, into);
+    if (columns.ok()) return columns;  // Else below, which knows the row that fails.
+  }
+  return Evaluation(expression, Rows::kAll, rows, scope, pool, into).Run();
 }
 
 absl::StatusOr<Column> EvaluateValue(const ir::Expression& expression,

@@ -71,6 +71,7 @@ KernelSchema Binary(const std::string& name, const std::string& doc) {
   return {.name = name,
           .doc = doc,
           .operands = {{"a", "Bools."}, {"b", "Bools, broadcast against a."}},
+          .elementwise = true,
           .fails = ir::Fails::kOnUnknownShapes,
           .infer = InferLogic,
           .run = RunBinary<Function>};
@@ -88,6 +89,7 @@ KernelSchema NotKernel() {
   return {.name = "not",
           .doc = "Turns true into false and false into true.",
           .operands = {{"x", "Bools of any shape."}},
+          .elementwise = true,
           .infer = InferLogic,
           .run = RunNot};
 }

@@ -74,6 +74,7 @@ KernelSchema Function(std::string name, std::string doc,
   return {.name = std::move(name),
           .doc = std::move(doc),
           .operands = {{"x", "Numbers of any shape; integers give float64."}},
+          .elementwise = true,
           .infer = InferFloats,
           .run = std::move(run)};
 }
@@ -162,6 +163,7 @@ KernelSchema PowerKernel() {
               "of one is an error of the row; floats follow C's pow.",
           .operands = {{"a", "Numbers."}, {"b", "The powers, broadcast against a."}},
           .promotes = true,
+          .elementwise = true,
           .fails = ir::Fails::kOnData,
           .infer = InferPower,
           .run = RunPower};

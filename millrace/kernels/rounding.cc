@@ -147,6 +147,7 @@ KernelSchema Schema(std::string name, std::string doc,
   return {.name = std::move(name),
           .doc = std::move(doc),
           .operands = {{"x", "Numbers of any shape."}},
+          .elementwise = true,
           .infer = std::move(infer),
           .run = std::move(run)};
 }
@@ -186,6 +187,7 @@ KernelSchema ClipKernel() {
                        {"low", "The least, broadcast against x."},
                        {"high", "The most, broadcast against x."}},
           .promotes = true,
+          .elementwise = true,
           .fails = ir::Fails::kOnUnknownShapes,
           .infer = InferNumbers,
           .run = RunClip};

@@ -75,6 +75,7 @@ KernelSchema WhereKernel() {
                        {"a", "Values of any type."},
                        {"b", "Values that go with those of a."}},
           .promotes = true,
+          .elementwise = true,
           .fails = ir::Fails::kOnUnknownShapes,
           .infer = InferWhere,
           .run = RunWhere};
