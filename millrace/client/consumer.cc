@@ -18,7 +18,6 @@
 
 #include "millrace/adapters/http/client.h"
 #include "millrace/adapters/http/exchange.h"
-#include "millrace/api/error.h"
 #include "millrace/api/json.h"
 #include "millrace/api/service.h"
 #include "millrace/api/state.h"
@@ -28,6 +27,7 @@
 #include "millrace/base/mutex.h"
 #include "millrace/base/status.h"
 #include "millrace/base/text.h"
+#include "millrace/client/held_frames.h"
 #include "millrace/client/job_pass.h"
 #include "millrace/client/opening.h"
 #include "millrace/client/worker_links.h"
@@ -82,7 +82,7 @@ class Consumer::Process {
   CarrierStats carriers() const {
     const base::MutexLock lock(&mutex_);
     const SharingStats sharing = links_.sharing();
-    return {sharing.workers, shared_bytes_, copied_bytes_, sharing.note};
+    return {sharing.workers, held_.shared_bytes(), held_.copied_bytes(), sharing.note};
   }
 
   const api::OpenedJob& job() const { return job_; }
@@ -97,7 +97,6 @@ class Consumer::Process {
                                                  std::shared_ptr<JobPass>& plan)
       ABSL_LOCKS_EXCLUDED(mutex_);
   std::optional<ReceivedBatch> TakeReady() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Release(delivery::Token token) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   api::ReaderHello hello() const;
   api::ConsumerBeat Beat() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -138,9 +137,7 @@ class Consumer::Process {
   base::CondVar changed_;
   std::unique_ptr<delivery::JobReader> reader_ ABSL_GUARDED_BY(mutex_);
   std::map<int64_t, std::shared_ptr<JobPass>> plans_ ABSL_GUARDED_BY(mutex_);
-  std::map<delivery::Token, ReceivedFrame> held_ ABSL_GUARDED_BY(mutex_);
-  int64_t shared_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // Of what was taken.
-  int64_t copied_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  HeldFrames held_ ABSL_GUARDED_BY(mutex_);
   WorkerLinks links_ ABSL_GUARDED_BY(mutex_);
   std::optional<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
   int64_t next_token_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -205,20 +202,9 @@ std::optional<ReceivedBatch> Consumer::Process::TakeReady() {
   ReceivedBatch received{
       {}, taken.rows, taken.slice_begin, taken.slice_end, taken.valid};
   for (const delivery::BatchPart& part : taken.parts) {
-    received.parts.push_back({held_.at(part.token), part});
-    if (part.last_use) Release(part.token);
+    received.parts.push_back(held_.Take(part));
   }
   return received;
-}
-
-void Consumer::Process::Release(delivery::Token token) {
-  const auto held = held_.find(token);
-  const ReceivedFrame& received = held->second;
-  int64_t bytes = received.frame.size();
-  for (const core::Buffer& part : received.parts) bytes += part.size();
-  shared_bytes_ += received.shared_bytes;
-  copied_bytes_ += bytes - received.shared_bytes;
-  held_.erase(held);
 }
 
 absl::StatusOr<std::optional<core::Block>> Consumer::Process::Next(
@@ -382,12 +368,11 @@ void Consumer::Process::Poll(int64_t wait_ms) {
   api::ConsumerBeat beat = Beat();
   TellState(beat);
   beat.wait_ms = wait_ms;
-  client_->Start({.address = options_.dispatcher,
-                  .path = "/v1/consumers/beat",
-                  .body = api::ToJson(beat)},
-                 [this, again = wait_ms > 0](absl::StatusOr<http::Response> response) {
-                   OnNews(response, again);
-                 });
+  client_->Start(
+      {.address = options_.dispatcher,
+       .path = "/v1/consumers/beat",
+       .body = api::ToJson(beat)},
+      [this, again = wait_ms > 0](const auto& response) { OnNews(response, again); });
 }
 
 void Consumer::Process::OnNews(const absl::StatusOr<http::Response>& response,
@@ -426,7 +411,7 @@ absl::Status Consumer::Process::Act() {
     if (const auto* send = std::get_if<delivery::SendWants>(&action)) {
       links_.Send(send->worker, send->message);
     } else {
-      held_.erase(std::get<delivery::Drop>(action).token);
+      held_.Drop(std::get<delivery::Drop>(action).token);
     }
   }
   if (reader_->MustTell()) Poll(0);
@@ -463,7 +448,7 @@ absl::Status Consumer::Process::Take(delivery::WorkerId worker,
       TRY(api::FromJson<api::WorkerMessage>(received.head));
   links_.OnMessage(worker);
   const auto token = base::MakeId<delivery::Token>(next_token_++);
-  if (message.batch) held_[token] = FrameOf(std::move(received));
+  if (message.batch) held_.Hold(token, FrameOf(std::move(received)));
   TRY(reader_->OnWorker(worker, message, token));
   return Act();
 }
