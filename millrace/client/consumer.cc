@@ -48,7 +48,7 @@ namespace millrace::client {
 namespace {
 
 constexpr int64_t kPollMs = 500;  // The dispatcher is heard of at least that often.
-constexpr absl::Duration kLeaveWithin = absl::Milliseconds(500);
+constexpr absl::Duration kLeaveWithin = absl::Seconds(2);
 constexpr absl::Duration kSettleWithin = absl::Seconds(30);
 constexpr absl::Duration kTellEvery = absl::Seconds(2);
 
