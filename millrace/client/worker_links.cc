@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -63,7 +64,7 @@ transport::Channel& WorkerLinks::Connect(delivery::WorkerId worker) {
       transport::SharedReaderOptions{.writes = hello_.members == 1});
   channel->Begin(
       client_->OpenChannel({.address = addresses_[worker], .path = "/v1/stream"},
-                           channel->Wrap(std::move(events))));
+                           channel->Wrap(events)));
   channel->Send({.head = api::ToJson(api::ReaderMessage{.hello = hello_})});
   if (shares_ && !liars_.contains(worker)) channel->Offer();
   Link& link = links_[worker] = {.channel = std::move(channel),

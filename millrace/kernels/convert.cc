@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 
 #include "millrace/base/check.h"
+#include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,6 +17,7 @@
 #include "millrace/core/column.h"
 #include "millrace/core/dtype.h"
 #include "millrace/core/pool.h"
+#include "millrace/core/shape.h"
 #include "millrace/core/tensor.h"
 #include "millrace/ir/kernel.h"
 #include "millrace/ir/type.h"

@@ -35,16 +35,12 @@ using ir::Operand;
 using ir::Term;
 using ir::TermId;
 
-// What is passed on as it is need not be among the rows of a tile.
-enum class Rows : uint8_t { kAll, kTile };
-
 class Evaluation {
  public:
-  Evaluation(const ir::Expression& expression, Rows kind, const core::Block& rows,
+  Evaluation(const ir::Expression& expression, const core::Block& rows,
              const DrawScope& scope, core::Pool& pool,
              absl::Span<const core::Buffer> into)
       : expression_(expression),
-        kind_(kind),
         rows_(rows),
         scope_(scope),
         pool_(pool),
@@ -68,9 +64,15 @@ class Evaluation {
     return results;
   }
 
+  // The same of a tile, where fields that are only passed on may be missing.
+  absl::StatusOr<std::vector<Column>> RunTile() {
+    is_tile_ = true;
+    return Run();
+  }
+
  private:
   bool IsLeftOut(const Term& term) const {
-    return kind_ == Rows::kTile && term.kind == Term::Kind::kField &&
+    return is_tile_ && term.kind == Term::Kind::kField &&
            rows_.Find(term.name) == nullptr;
   }
 
@@ -161,7 +163,7 @@ class Evaluation {
   }
 
   const ir::Expression& expression_;
-  const Rows kind_;
+  bool is_tile_ = false;
   const core::Block& rows_;
   const DrawScope& scope_;
   core::Pool& pool_;
@@ -237,8 +239,8 @@ class TiledEvaluation {
       places.push_back(values_[i].Slice(begin * size, count * size));
     }
     const core::Block tile = flat_.values.Slice(begin, count);
-    Evaluation evaluation(expression_, Rows::kTile, tile, scope_, pool_, places);
-    const std::vector<Column> made = TRY(evaluation.Run());
+    Evaluation evaluation(expression_, tile, scope_, pool_, places);
+    const std::vector<Column> made = TRY(evaluation.RunTile());
     for (size_t i = 0; i < values_.size(); ++i) {
       const core::Buffer& values = made[i].values();
       if (places[i].size() == 0 || values.data() == places[i].data()) continue;
@@ -267,7 +269,7 @@ absl::StatusOr<std::vector<Column>> Evaluate(const ir::Expression& expression,
     absl::StatusOr<std::vector<Column>> columns = tiles.Run(rows, into);
     if (columns.ok()) return columns;  // Else below, which knows the row that fails.
   }
-  return Evaluation(expression, Rows::kAll, rows, scope, pool, into).Run();
+  return Evaluation(expression, rows, scope, pool, into).Run();
 }
 
 absl::StatusOr<Column> EvaluateValue(const ir::Expression& expression,

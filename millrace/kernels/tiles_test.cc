@@ -22,7 +22,6 @@
 #include "millrace/ir/expression.h"
 #include "millrace/ir/text.h"
 #include "millrace/kernels/call_kernel.h"
-#include "millrace/kernels/catalog.h"
 #include "millrace/kernels/evaluate.h"
 
 namespace millrace::kernels {

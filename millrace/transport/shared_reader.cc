@@ -110,7 +110,7 @@ std::shared_ptr<const core::Region> SharedReader::MappingOf(
 SharedReader::SharedReader(const SharedReaderOptions& options)
     : options_(options), returns_(std::make_shared<Returns>()) {}
 
-ChannelEvents SharedReader::Wrap(ChannelEvents events) {
+ChannelEvents SharedReader::Wrap(const ChannelEvents& events) {
   ChannelEvents wrapped = events;
   const std::shared_ptr<SharedReader> self = shared_from_this();
   wrapped.on_message = [self, next = events.on_message](Received received) {
@@ -319,6 +319,7 @@ absl::Status SharedReader::AddParts(const api::Lending& lending, Received& recei
   if (!has_head) return Lie("sends less than it says");
   received.payload = payload.Slice(0, place);
   std::vector<std::shared_ptr<Lease>> leases;
+  leases.reserve(lending.loans.size());
   for (const api::Loan& loan : lending.loans) {
     leases.push_back(
         std::make_shared<Lease>(loan.number, arenas_.at(loan.arena), returns_));

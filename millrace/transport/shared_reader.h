@@ -49,7 +49,7 @@ class SharedReader final : public Channel,
   explicit SharedReader(const SharedReaderOptions& options);
 
   // The events that its stream is opened with.
-  ChannelEvents Wrap(ChannelEvents events);
+  ChannelEvents Wrap(const ChannelEvents& events);
 
   // Says which stream that is. Requires: called once, before anything is sent.
   void Begin(std::shared_ptr<Channel> stream);

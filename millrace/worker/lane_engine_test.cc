@@ -1,9 +1,11 @@
 #include "millrace/worker/lane_engine.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +22,6 @@
 #include "millrace/base/check.h"
 #include "millrace/base/clock.h"
 #include "millrace/base/hash.h"
-#include "millrace/base/ids.h"
 #include "millrace/base/status_matchers.h"
 #include "millrace/base/text.h"
 #include "millrace/core/block.h"
@@ -28,7 +29,6 @@
 #include "millrace/delivery/lane_server.h"
 #include "millrace/exec/engine.h"
 #include "millrace/exec/runs_test.h"
-#include "millrace/lanes/cutting.h"
 #include "millrace/lanes/manifest.h"
 #include "millrace/lanes/rest.h"
 #include "millrace/lanes/state.h"

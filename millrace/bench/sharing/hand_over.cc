@@ -146,7 +146,7 @@ class Reader {
     };
     reader->channel_->Begin(reader->client_->OpenChannel(
         {.address = {"127.0.0.1", port}, .path = "/batches"},
-        reader->channel_->Wrap(std::move(events))));
+        reader->channel_->Wrap(events)));
     reader->channel_->Offer();
     const absl::Time deadline = base::RealClock().Now() + absl::Seconds(10);
     while (!reader->channel_->shared_stats().sharing) {
@@ -283,7 +283,7 @@ absl::StatusOr<double> ReadOwn(const Look& look, int count) {
       made.TryPush({BlockOf(memory.Get(*bytes)), absl::ZeroDuration()});
     }
   });
-  const auto ask = [&](int64_t bytes) { asked.TryPush(std::move(bytes)); };
+  const auto ask = [&](int64_t bytes) { asked.TryPush(int64_t{bytes}); };
   const auto next = [&] {
     return made.Pop(base::RealClock().Now() + absl::Minutes(1));
   };

@@ -72,6 +72,7 @@ inline std::string ShownRows(const std::vector<core::Block>& blocks,
       }
       const core::Column items = column.Slice(row, 1).Unstack();
       std::vector<std::string> parts;
+      parts.reserve(items.rows());
       for (int64_t i = 0; i < items.rows(); ++i) {
         parts.push_back(items.Row(i)->ToString());
       }
