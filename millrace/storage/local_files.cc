@@ -163,13 +163,14 @@ class LocalWriter final : public BlobWriter {
 
   absl::Status Append(std::string_view bytes) override {
     while (!bytes.empty()) {
-      const ssize_t done = write(*descriptor_, bytes.data(), bytes.size());
+      const std::string_view piece = bytes.substr(0, kWriteBackBytes);
+      const ssize_t done = write(*descriptor_, piece.data(), piece.size());
       if (done < 0 && errno == EINTR) continue;
       if (done < 0) return Failed("cannot write file", path_, errno);
       bytes.remove_prefix(static_cast<size_t>(done));
       written_ += done;
+      BeginWriteBack();
     }
-    BeginWriteBack();
     return absl::OkStatus();
   }
 
