@@ -62,9 +62,8 @@ transport::Channel& WorkerLinks::Connect(delivery::WorkerId worker) {
   // What several members read none of them may write to.
   auto channel = std::make_shared<transport::SharedReader>(
       transport::SharedReaderOptions{.writes = hello_.members == 1});
-  channel->Begin(
-      client_->OpenChannel({.address = addresses_[worker], .path = "/v1/stream"},
-                           channel->Wrap(events)));
+  channel->Begin(client_->OpenChannel(
+      {.address = addresses_[worker], .path = "/v1/stream"}, channel->Wrap(events)));
   channel->Send({.head = api::ToJson(api::ReaderMessage{.hello = hello_})});
   if (shares_ && !liars_.contains(worker)) channel->Offer();
   Link& link = links_[worker] = {.channel = std::move(channel),

@@ -8,7 +8,6 @@
 #include <sys/types.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <iterator>
