@@ -135,13 +135,15 @@ def function(run: Run) -> mr.Dataset:
 
 def volumes(run: Run) -> mr.Dataset:
     """Scale large rows, which are kept as `save` keeps them."""
-    if not run.kept.exists():
+    if not (run.kept / "saved.json").exists():  # Also where a save was cut off.
         shape = run.workload.source["shape"]
 
         def raw(row: Any) -> dict[str, Any]:
             return {"volume": np.frombuffer(row["bytes"], np.int16).reshape(shape)}
 
-        mr.read_files(str(run.data / "*.bin")).map(raw, python=True).save(run.kept)
+        mr.read_files(str(run.data / "*.bin")).map(raw, python=True).save(
+            run.kept, replace=True
+        )
     rows = mr.load(run.kept)
     scaled = rows.map(
         lambda row: {"volume": row["volume"].astype("float32") * np.float32(0.001)},

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "millrace/base/check.h"
 #include "millrace/client/job_pass.h"
 #include "millrace/core/buffer.h"
 #include "millrace/delivery/lane_server.h"
@@ -22,6 +23,7 @@ class HeldFrames {
   // Gives rows of a frame; with the last of them the frame is taken.
   ReceivedPart Take(const delivery::BatchPart& part) {
     const auto found = frames_.find(part.token);
+    CHECK(found != frames_.end());
     ReceivedPart taken{found->second, part};
     if (!part.last_use) return taken;
     Count(taken.frame);

@@ -245,22 +245,24 @@ absl::StatusOr<Column> OneRow(const Tensor& row) {
   return Column::FromLevels(row.dtype(), 1, std::move(levels), row.values());
 }
 
-// Numbers, all of one shape.
-// The values of rows that lie side by side in one piece of memory, as one alone does.
-std::optional<Buffer> JoinInPlace(const Tensors& rows) {
-  Buffer values = rows[0].values();
-  for (size_t i = 1; i < rows.size(); ++i) {
-    if (!values.Precedes(rows[i].values())) return std::nullopt;
-    values = values.JoinedWith(rows[i].values());
+// The values of rows or columns that lie side by side in one piece of memory, as one
+// alone does, and as parts of a batch do that were written there.
+template <typename Parts>
+std::optional<Buffer> JoinInPlace(const Parts& parts) {
+  Buffer values = parts[0].values();
+  for (size_t i = 1; i < parts.size(); ++i) {
+    if (!values.Precedes(parts[i].values())) return std::nullopt;
+    values = values.JoinedWith(parts[i].values());
   }
   return values;
 }
 
+// Numbers, all of one shape; without a copy where they are joined already.
 absl::StatusOr<Column> DenseFromRows(DType dtype, const Tensors& rows, Pool& pool) {
   const auto count = static_cast<int64_t>(rows.size());
   const int64_t bytes = rows[0].values().size();
-  if (const std::optional<Buffer> joined = JoinInPlace(rows)) {
-    return Column::Dense(dtype, count, rows[0].shape(), *joined);
+  if (std::optional<Buffer> joined = JoinInPlace(rows)) {
+    return Column::Dense(dtype, count, rows[0].shape(), *std::move(joined));
   }
   Buffer values = TRY(pool.Allocate((base::Bytes(bytes) * count).count()));
   std::byte* out = values.mutable_data();
@@ -271,19 +273,15 @@ absl::StatusOr<Column> DenseFromRows(DType dtype, const Tensors& rows, Pool& poo
   return Column::Dense(dtype, count, rows[0].shape(), std::move(values));
 }
 
-// Columns that lie side by side in one piece of memory, as parts of a batch do that
-// were written there, are joined without a copy.
-std::optional<Column> JoinInPlace(absl::Span<const Column> columns) {
+// Columns that are joined already, as one.
+std::optional<Column> AsOne(absl::Span<const Column> columns) {
   if (!AllDenseAlike(columns)) return std::nullopt;
-  Buffer values = columns[0].values();
-  int64_t rows = columns[0].rows();
-  for (const Column& column : columns.subspan(1)) {
-    if (!values.Precedes(column.values())) return std::nullopt;
-    values = values.JoinedWith(column.values());
-    rows += column.rows();
-  }
+  std::optional<Buffer> values = JoinInPlace(columns);
+  if (!values) return std::nullopt;
+  int64_t rows = 0;
+  for (const Column& column : columns) rows += column.rows();
   return Column::Dense(columns[0].dtype(), rows, *columns[0].row_shape(),
-                       std::move(values));
+                       *std::move(values));
 }
 
 }  // namespace
@@ -293,7 +291,7 @@ absl::StatusOr<Column> Concatenate(absl::Span<const Column> columns, Pool& pool)
   const std::vector<Column> sources = WithRows(columns);
   if (sources.empty()) return columns[0];
   if (sources.size() == 1) return sources[0];
-  if (std::optional<Column> joined = JoinInPlace(sources)) return *std::move(joined);
+  if (std::optional<Column> joined = AsOne(sources)) return *std::move(joined);
   Runs runs;
   for (size_t i = 0; i < sources.size(); ++i) {
     runs.push_back({static_cast<int32_t>(i), {0, sources[i].rows()}});

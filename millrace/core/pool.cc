@@ -27,6 +27,7 @@ namespace millrace::core {
 namespace {
 
 constexpr int64_t kSizeMax = int64_t{1} << 46;
+// Of regions from this size on a somewhat larger one may serve: new pages cost more.
 constexpr int64_t kLarge = int64_t{1} << 20;
 
 int64_t RoundUp(int64_t size, int64_t multiple) {
@@ -159,8 +160,8 @@ class Pool::State {
     return region;
   }
 
-  // Where regions of this size are kept. Of large ones somewhat larger ones serve as
-  // well: where sizes vary, each would have new pages else.
+  // Where regions of this size are kept, or large ones of up to half as much again:
+  // where sizes vary, as of padded batches, each would have new pages else.
   Cached::iterator FindKept(int64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const int64_t most = size < kLarge ? size : size + size / 2;
     auto found = cached_.lower_bound(size);

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/core/buffer.h"
 #include "millrace/core/pool.h"
 #include "millrace/exec/chain.h"
 #include "millrace/exec/collected_items_test.h"
@@ -149,6 +150,28 @@ TEST_F(RowWiseStageTest, ALaneThatLearnsItsPlaceLateGivesUpTheBatchesItHasBegun)
   run(later, false);  // Up to the end of the batch that was begun elsewhere, ...
   run(later, true);   // ... and then as always.
   EXPECT_EQ(work_.slots->open(), 0);
+}
+
+// No type says how large they are.
+TEST_F(RowWiseStageTest, RowsAreWrittenWhereTheirBatchIsOnceSomeWereSeen) {
+  plan_ = *PlanPass(AsWritten("%0 = range(stop=9)\n%1 = map(%0, function={x: "
+                              "range(1024) + .value})"),
+                    ops::DefaultLibrary(), {});
+  work_.chains.clear();
+  work_.chains.push_back(std::make_unique<Chain>(
+      plan_, Stage{Stage::Kind::kRowWise, 1, 1}, ops::DefaultLibrary(),
+      ChainLane{ops::SingleOperator::TestLane(), 0}, meters_));
+  work_.slots.emplace(SlotShape{.batch_rows = 2, .row_bytes = {kSeenLater}},
+                      core::HeapPool());
+  stage_.Accept(Item::Of(ops::Numbers(0, 4)));
+  Task unseen = MustClaim();
+  EXPECT_EQ(unseen.places.at(0).size(), 0);
+  Finish(std::move(unseen));
+  Task seen = MustClaim();
+  const core::Buffer place = seen.places.at(0);
+  EXPECT_EQ(place.size(), 2 * 1024 * 8);
+  Finish(std::move(seen));
+  EXPECT_EQ(out_.items().back().block.columns()[0].values().data(), place.data());
 }
 
 // In any order a lane's place does not depend on the lanes before, nor theirs on it.

@@ -160,6 +160,14 @@ TEST(ConvertTest, WrapsIntegersAround) {
   EXPECT_EQ(ConvertValue<int32_t>(uint64_t{1} << 40), 0);
 }
 
+TEST(ConvertTest, WritesWhereTheCallerWantsIt) {
+  const core::Buffer into = *core::HeapPool().AllocateFor<float>(2);
+  const Column made =
+      *Convert(ScalarRows<int16_t>({1, -2}), DType::kFloat32, core::HeapPool(), &into);
+  EXPECT_EQ(made.values().data(), into.data());
+  EXPECT_THAT(into.As<float>(), testing::ElementsAre(1, -2));
+}
+
 TEST(ConvertTest, CallsTrueWhatIsNotZero) {
   EXPECT_TRUE(ConvertValue<bool>(kNan));
   EXPECT_TRUE(ConvertValue<bool>(-3));

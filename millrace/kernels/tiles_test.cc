@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 
 #include "millrace/base/check.h"
+#include "millrace/core/allocator.h"
 #include "millrace/core/block.h"
 #include "millrace/core/buffer.h"
 #include "millrace/core/column.h"
@@ -120,6 +121,14 @@ TEST(TilesTest, WriteWhereTheCallerWantsItAndPassOtherFieldsOn) {
   EXPECT_EQ(Shown(made[1]), "int64 1; int64 2; int64 3");
   EXPECT_EQ(made[2].values().data(), rows.Find("b")->values().data());
   EXPECT_EQ(Shown(made[3]), "string \"x\"; string \"y\"; string \"z\"");
+}
+
+TEST(TilesTest, WhatLiesBetweenTwoTermsTakesLittleMemory) {
+  const ir::Expression expression = Read("{x: ((.b + 1.0) * 2.0 - 3.0) / 4.0}");
+  const Block rows = Rows();
+  core::Pool pool(core::MakeHeapAllocator(), {});
+  const int64_t bytes = Evaluate(expression, rows, {}, pool)->at(0).values().size();
+  EXPECT_LT(pool.stats().peak_bytes, bytes * 2) << "not a second term's";
 }
 
 TEST(TilesTest, TheRowThatFailsIsNamed) {

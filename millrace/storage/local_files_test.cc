@@ -200,6 +200,17 @@ TEST_F(LocalFilesTest, WritesAppearAllAtOnceInPlaceOfWhatWasThere) {
   }
 }
 
+// They reach the disk piece by piece.
+TEST_F(LocalFilesTest, LargeWritesAreWhole) {
+  std::string content;
+  while (content.size() < 20'000'003) content += std::to_string(content.size());
+  const std::unique_ptr<BlobWriter> writer = *files_.Create(folder_ / "a");
+  EXPECT_THAT(writer->Append("before "), IsOk());
+  EXPECT_THAT(writer->Append(content), IsOk());
+  EXPECT_THAT(writer->Publish(Sync::kNow), IsOk());
+  EXPECT_TRUE(ReadFile(folder_ / "a") == "before " + content);
+}
+
 TEST_F(LocalFilesTest, WhatIsThereIsKeptWhereThatIsAskedFor) {
   for (const char* content : {"first", "second"}) {
     const std::unique_ptr<BlobWriter> writer =
